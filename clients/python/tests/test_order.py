@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from unittest import mock
 
 from fake import FakeTest
 from support import PATIENCE, become
@@ -17,7 +16,6 @@ from acpd_client import (
     RequestFailed,
     Subscription,
     Waiting,
-    stream,
 )
 from acpd_client.protocol import Approval, QuestionAnswered
 
@@ -104,9 +102,9 @@ class Order(FakeTest):
             await self.daemon.event(seq)
         self.assertEqual(await read(events, 2), [3, 4])
 
-    async def refuse(self, retryable: bool, code: str = "storage") -> None:
+    async def refuse(self, retryable: bool) -> None:
         request = await self.daemon.next("thread/resume")
-        data = {"code": code, "retryable": retryable}
+        data = {"code": "storage", "retryable": retryable}
         error = {"code": -32009, "message": "the log cannot be read", "data": data}
         await self.daemon.say({"id": request["id"], "error": error})
 
@@ -130,27 +128,6 @@ class Order(FakeTest):
             await self.refuse(retryable)
         with self.assertRaisesRegex(RequestFailed, "the log cannot be read"):
             await asyncio.wait_for(anext(events), PATIENCE)
-
-    async def test_a_reader_that_a_stopping_daemon_refuses_begins_with_the_next_one(self) -> None:
-        client = await self.client()
-        events = client.follow("t", after=4)
-        for _ in range(2):
-            await self.refuse(True, "overloaded")
-        self.assertFalse(events.ended)
-        await self.daemon.cut()
-        self.assertEqual((await self.daemon.resumed(5))["after"], 4)
-        await self.daemon.event(5)
-        self.assertEqual(await read(events, 1), [5])
-        self.assertEqual((await events.resumed())["latestSeq"], 5)
-
-    async def test_a_daemon_that_has_no_room_for_long_is_the_end_of_a_new_reader(self) -> None:
-        client = await self.client()
-        with mock.patch.object(stream, "_OVERLOADED_FOR", 0.0):
-            events = client.follow("t", after=4)
-            await self.refuse(True, "overloaded")
-            with self.assertRaises(RequestFailed) as refused:
-                await asyncio.wait_for(anext(events), PATIENCE)
-        self.assertEqual(refused.exception.code, "overloaded")
 
     async def test_a_reader_that_is_refused_for_now_leaves_the_earlier_one(self) -> None:
         client = await self.client()

@@ -65,6 +65,8 @@ class Restarts(DaemonTest):
         client = await self.client()
         thread_id = await self.thread(client)
         seen = self.follow(client, thread_id)
+        # A daemon that is stopping may refuse a reader that has not begun.
+        await seen.subscription.resumed()
         waiting = asyncio.create_task(become(client, Waiting))
         await self.daemon.kill(signal.SIGTERM)
         await waiting

@@ -35,9 +35,7 @@ use std::time::Duration;
 
 use crate::cli::help::{self, Parsed};
 use crate::cli::{Agents, AgentsCommand, Cli, Command, Daemon, PolicyCommand, Threads, Tools, Work};
-use crate::daemon::{
-    answers, control, logs, notifications, open, policy, reference, serve, shims, status, token, upgrade,
-};
+use crate::daemon::{answers, control, logs, notifications, open, policy, reference, serve, status, token};
 use crate::exit::{Exit, sentence};
 use crate::options::Common;
 use crate::runtime::light;
@@ -182,13 +180,11 @@ fn for_daemon(common: &Common, command: Daemon) -> anyhow::Result<Exit> {
         Daemon::Status(args) => until_ctrl_c(status::status(&usable(common)?, &args)),
         Daemon::Stop(args) => until_ctrl_c(control::stop(&usable(common)?, &args)),
         Daemon::Restart(args) => until_ctrl_c(control::restart(&correct(common)?, &args)),
-        Daemon::Upgrade(args) => until_ctrl_c(upgrade::upgrade(&correct(common)?, &args)),
         Daemon::Logs(args) => to_its_end(logs::logs(&usable(common)?, &args)),
         Daemon::Doctor(args) => {
             let (settings, unreadable) = Settings::load_anyway(common)?;
             until_ctrl_c(doctor::doctor(settings, unreadable, &args))
         }
-        Daemon::Shims(args) => until_ctrl_c(shims::shims(&usable(common)?, &args)),
         Daemon::Service(command) => until_ctrl_c(service::service(&usable(common)?, &command)),
         Daemon::Backup(args) => until_ctrl_c(backup::backup(&usable(common)?, &args)),
         Daemon::Restore(args) => until_ctrl_c(backup::restore(&usable(common)?, &args)),

@@ -131,9 +131,8 @@ impl Client {
 
     /// Subscribes to a thread: every event after [`Follow::after`], once and in order, whatever happens to the connection.
     /// Waits for the daemon's first response, also over several connections; [`state`](Self::state) tells whether there is one. Fails
-    /// if the daemon refuses the first request, also with an error that [may pass](Error::is_retryable), except for `overloaded`: a
-    /// daemon that is stopping refuses so. The client then asks again, for 30 s, or until the connection ends and the next daemon has
-    /// the thread. A client has one subscription for each thread.
+    /// if the daemon refuses the first request, also with an error that [may pass](Error::is_retryable). A client has one subscription
+    /// for each thread.
     pub async fn follow(&self, thread_id: &str, follow: Follow) -> Result<Subscription, Error> {
         let key = self.next_key.fetch_add(1, Ordering::Relaxed);
         let (first, outcome) = oneshot::channel();

@@ -5,7 +5,6 @@
 //! for; the daemon's log has them.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use tokio::sync::oneshot;
 use tokio::time::Instant;
@@ -18,13 +17,6 @@ use crate::received::Received;
 
 /// Bytes of questions that are kept until the beginning is known. One question of any size is kept.
 const EARLY_BYTES: usize = 1 << 20;
-
-/// The code of a daemon that has no room for a request now, or that is stopping.
-const OVERLOADED: &str = "overloaded";
-
-/// How long a first request is repeated that the daemon has no room for. A daemon that stops takes less, and the loss of its
-/// connection begins the time anew.
-const OVERLOADED_FOR: Duration = Duration::from_secs(30);
 
 /// Where a subscription begins.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -113,8 +105,6 @@ pub(crate) struct Stream {
     /// Failures in a row.
     failures: u32,
     retry_at: Option<Instant>,
-    /// When a first request that the daemon has no room for has been repeated for long enough.
-    overloaded_until: Option<Instant>,
 }
 
 impl Stream {
@@ -142,7 +132,6 @@ impl Stream {
             paused: false,
             failures: 0,
             retry_at: None,
-            overloaded_until: None,
         }
     }
 
@@ -279,25 +268,20 @@ impl Stream {
         }
     }
 
-    /// Handles a refused `thread/resume`. The caller of the first one learns why, and decides about a retry, unless the daemon may be
-    /// stopping: then the next one has the thread. Returns whether the stream has ended.
+    /// Handles a refused `thread/resume`. The caller of the first one learns why, and decides about a retry. Returns whether the
+    /// stream has ended.
     pub(crate) fn refused(&mut self, error: Error, now: Instant) -> bool {
         self.busy = false;
         if matches!(error, Error::Disconnected(_) | Error::Closed) {
             return false;
         }
-        if error.is_retryable() && (self.first.is_none() || self.may_be_stopping(&error, now)) {
+        if error.is_retryable() && self.first.is_none() {
             self.retry_at = Some(now + self.backoff.delay(self.failures));
             self.failures = self.failures.saturating_add(1);
             return false;
         }
         self.end(Some(error));
         true
-    }
-
-    /// Returns whether the daemon that has refused the first request may be stopping. Its connection ends soon then.
-    fn may_be_stopping(&mut self, error: &Error, now: Instant) -> bool {
-        error.code() == OVERLOADED && now < *self.overloaded_until.get_or_insert(now + OVERLOADED_FOR)
     }
 
     /// Handles room in the buffer that was full.
@@ -317,7 +301,6 @@ impl Stream {
         self.subscribed = false;
         self.busy = false;
         self.retry_at = None;
-        self.overloaded_until = None;
     }
 
     /// Ends the subscription; with an error, unless it was closed on purpose.
@@ -514,59 +497,17 @@ mod tests {
         assert_eq!(found(&stream), [0_u64; 0]);
     }
 
-    fn refusal(code: &str, retryable: bool) -> Error {
-        let data = json!({ "code": code, "retryable": retryable });
-        let error = json!({ "code": -32000, "message": "no", "data": data });
-        serde_json::from_value::<crate::protocol::Error>(error)
-            .expect("it is an error")
-            .into()
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn a_reader_that_a_stopping_daemon_refuses_begins_with_the_next_one() {
-        let mut now = Instant::now();
-        let (mut stream, mut outcome) = stream(Follow::all(), 2);
-        for _ in 0..2 {
-            assert_eq!(after(&mut stream, now), Some(Some(0)));
-            assert!(!stream.refused(refusal("overloaded", true), now));
-            assert_eq!(after(&mut stream, now), None, "it waits before it asks again");
-            now += Duration::from_secs(5);
-        }
-        stream.lost();
-        stream.opened();
-        assert_eq!(
-            after(&mut stream, now),
-            Some(Some(0)),
-            "the next daemon is asked at once"
-        );
-        stream.resumed(resumed(4));
-        assert!(matches!(outcome.try_recv(), Ok(Ok(_))));
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn a_daemon_that_has_no_room_for_long_is_the_end_of_a_new_reader() {
-        let mut now = Instant::now();
-        let (mut stream, mut outcome) = stream(Follow::all(), 2);
-        let mut refuse = |now: Instant| {
-            assert_eq!(after(&mut stream, now), Some(Some(0)));
-            stream.refused(refusal("overloaded", true), now)
-        };
-        assert!(!refuse(now));
-        now += OVERLOADED_FOR.saturating_sub(Duration::from_secs(1));
-        assert!(!refuse(now));
-        now += Duration::from_secs(1);
-        assert!(refuse(now));
-        let Ok(Err(error)) = outcome.try_recv() else {
-            panic!("the caller learns why")
-        };
-        assert_eq!(error.code(), "overloaded");
-    }
-
     #[tokio::test(start_paused = true)]
     async fn the_first_refusal_is_final_and_a_later_one_only_if_no_retry_helps() {
         let now = Instant::now();
         let (mut stream, mut outcome) = stream(Follow::default(), 2);
-        let error = |retryable| refusal("storage", retryable);
+        let error = |retryable: bool| -> Error {
+            let data = json!({ "code": "x", "retryable": retryable });
+            let error = json!({ "code": -32000, "message": "no", "data": data });
+            serde_json::from_value::<crate::protocol::Error>(error)
+                .expect("it is an error")
+                .into()
+        };
         for retryable in [true, false] {
             let (mut stream, mut outcome) = self::stream(Follow::default(), 2);
             assert_eq!(after(&mut stream, now), Some(None));

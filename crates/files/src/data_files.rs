@@ -114,16 +114,8 @@ pub const REGISTRY: DataFile = DataFile {
     backup: Backup::Never,
 };
 
-/// The program of shims.
-pub const SHIM: DataFile = DataFile {
-    name: "acpd-shim",
-    content: "the program of shims",
-    is_private: false,
-    backup: Backup::Never,
-};
-
 /// All files but the log, its parts, output, sockets and locks.
-pub const DATA_FILES: [DataFile; 15] = [
+pub const DATA_FILES: [DataFile; 14] = [
     TOKEN,
     TOKENS,
     SESSIONS,
@@ -138,7 +130,6 @@ pub const DATA_FILES: [DataFile; 15] = [
     TLS_CERT,
     DAEMON,
     REGISTRY,
-    SHIM,
 ];
 
 const fn private(name: &'static str, content: &'static str, backup: Backup) -> DataFile {

@@ -5,6 +5,7 @@
 //! process, as children do.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rustix::process::Pid;
@@ -32,10 +33,10 @@ fn lock() -> MutexGuard<'static, Children> {
 
 /// Starts a child with a mark of its own. No orphan is reaped meanwhile, so that a child that is not in the list yet is
 /// not mistaken for one.
-pub(crate) fn start<T, E>(
-    spawn: impl FnOnce(Mark) -> Result<T, E>,
+pub(crate) fn start<T>(
+    spawn: impl FnOnce(Mark) -> io::Result<T>,
     pid: impl FnOnce(&T) -> Option<Pid>,
-) -> Result<(T, Mark), E> {
+) -> io::Result<(T, Mark)> {
     let mut children = lock();
     let number = children.free_number();
     let mark = Mark {

@@ -1,12 +1,10 @@
-//! Programs to run, on terminals or not, and their environments.
+//! Programs to run, and their environments.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use crate::sandbox::Sandbox;
-use crate::walk::Walk;
 
 /// A program to run: an argument vector, never a shell line.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,17 +19,6 @@ pub struct Program {
     pub cwd: PathBuf,
     /// Limits the access of the program; `None` means no limits.
     pub sandbox: Option<Sandbox>,
-}
-
-/// The command of a terminal, and how much of its output to keep.
-#[derive(Debug, Clone)]
-pub struct TerminalSpec {
-    /// The command to run.
-    pub program: Program,
-    /// The directory in which it starts, if that was checked: whatever the program's `cwd` leads to by then.
-    pub directory: Option<Arc<Walk>>,
-    /// Bytes of output kept, from the end; at most [`TERMINAL_BYTES_MAX`](acpd_model::limits::TERMINAL_BYTES_MAX).
-    pub output_bytes: usize,
 }
 
 /// The terminal type that programs receive in `TERM`.

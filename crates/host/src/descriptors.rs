@@ -59,12 +59,6 @@ pub(crate) fn inherited() -> Option<Rlimit> {
 /// Checks that descriptors beyond the reserved ones are left. The system uses the lowest free number for each, so one number
 /// tells.
 pub fn check_descriptors() -> Result<(), NoDescriptors> {
-    check_descriptors_for(1)
-}
-
-/// Checks that this many descriptors beyond the reserved ones are left. The numbers above the lowest free one may be in use, so it
-/// may refuse what would just fit, and only close to the limit.
-pub(crate) fn check_descriptors_for(needed: u64) -> Result<(), NoDescriptors> {
     let Some(limit) = getrlimit(Resource::Nofile).current else {
         return Ok(());
     };
@@ -73,7 +67,7 @@ pub(crate) fn check_descriptors_for(needed: u64) -> Result<(), NoDescriptors> {
     let next = rustix::fs::open("/", how, Mode::empty());
     let number = |next: &OwnedFd| u64::try_from(std::os::fd::AsRawFd::as_raw_fd(next)).unwrap_or(0);
     match next.as_ref().map(number) {
-        Ok(number) if number + needed <= limit - reserved => Ok(()),
+        Ok(number) if number < limit - reserved => Ok(()),
         Ok(_) | Err(&rustix::io::Errno::MFILE) => Err(NoDescriptors { limit, reserved }),
         // Another reason concerns this probe alone.
         Err(_) => Ok(()),

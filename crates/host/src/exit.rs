@@ -4,8 +4,6 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 
-use acpd_model::Failure;
-
 use crate::command::Program;
 use crate::script::{interpreter_of, interpreter_words};
 
@@ -28,7 +26,7 @@ impl From<ExitStatus> for Exit {
     }
 }
 
-pub(crate) fn signal_name(number: i32) -> String {
+fn signal_name(number: i32) -> String {
     const NAMES: [(i32, &str); 12] = [
         (1, "SIGHUP"),
         (2, "SIGINT"),
@@ -47,30 +45,6 @@ pub(crate) fn signal_name(number: i32) -> String {
         Some((_, name)) => (*name).to_owned(),
         None => format!("signal {number}"),
     }
-}
-
-/// Returns one sentence about how the process of this name ended. `left` is the number of its processes that did not.
-pub(crate) fn reason(name: &str, exit: &Exit, left: usize) -> String {
-    let end = match (exit.code, &exit.signal) {
-        (Some(code), _) => format!("{name} exited with code {code}"),
-        (None, Some(signal)) => format!("{name} was ended by {signal}"),
-        (None, None) => format!("{name} ended"),
-    };
-    match left {
-        0 => end,
-        left => format!("{end}; {left} of its processes could not be killed"),
-    }
-}
-
-/// Returns the failure of an agent that could not be started.
-pub(crate) fn agent_not_started(program: &Program, error: &io::Error) -> Failure {
-    let reason = cannot_start(program, error);
-    if error.kind() == io::ErrorKind::NotFound && reason.ends_with("was not found") {
-        return Failure::agent(format!(
-            "{reason}: install it, or give its full path in the configuration"
-        ));
-    }
-    Failure::agent(reason)
 }
 
 /// Returns whether the sandbox has denied the program: the daemon itself may execute it.

@@ -1,7 +1,7 @@
 //! The host: processes, terminals and files.
 //!
 //! In: programs to run, and files to read or write. Out: bytes, exit statuses, errors that users understand. Owns:
-//! child processes and their groups. Never: knows a protocol, or leaves a process behind, except one that a shim holds.
+//! child processes and their groups. Never: knows a protocol, or leaves a process behind.
 
 #![cfg_attr(
     not(target_os = "linux"),
@@ -15,8 +15,6 @@ mod descriptors;
 mod exit;
 mod file_id;
 mod files;
-mod held;
-mod input_pipe;
 mod leader;
 mod mark;
 pub mod memory;
@@ -31,9 +29,7 @@ mod script;
 mod seal;
 mod service_manager;
 mod small;
-mod source;
 mod stack_read;
-mod stderr;
 mod supervision;
 mod sweep;
 #[cfg(target_os = "linux")]
@@ -46,14 +42,13 @@ mod walk;
 mod wsl;
 
 pub use allocator::{give_back_free_memory, give_back_large_buffers};
-pub use command::{Environment, Program, TERMINAL_TYPE, TerminalSpec};
+pub use command::{Environment, Program, TERMINAL_TYPE};
 pub use descriptors::{NoDescriptors, check_descriptors, raise_descriptor_limit};
 pub use exit::Exit;
 pub use files::{Fit, Reserved, Target, Workspace, outside_workspace, path_outside};
-pub use held::{HeldAgent, HeldError, HeldPipes, HeldProcess, HeldStdin, HeldStdout, Hold, Shims};
 pub use leader::confine;
 pub use origin::is_of_an_agent;
-pub use process::{AgentProcess, ProcessExit, StoppingProcess};
+pub use process::{AgentProcess, ProcessExit, StderrTail, StoppingProcess};
 pub use pty::InputKind;
 pub use relay::run_for_user;
 pub use sandbox::{Grants, Kernel, Network, Sandbox, SandboxError, Writable, cut};
@@ -61,11 +56,10 @@ pub use script::{interpreter_of, interpreter_words};
 pub use service_manager::ServiceManager;
 pub use small::{read_beginning, read_small};
 pub use stack_read::read_through_stack;
-pub use stderr::StderrTail;
 pub use supervision::{Supervision, count_as_agent, keep};
 pub use tail::Tail;
 #[cfg(target_os = "linux")]
 pub use tcp_peer::{sockets_of_tcp_listener, user_of_tcp_listener, user_of_tcp_peer};
-pub use terminal::{Terminal, TerminalUpdate};
+pub use terminal::{Terminal, TerminalSpec, TerminalUpdate};
 pub use walk::{LookupError, Walk, Walks};
 pub use wsl::windows_drives;

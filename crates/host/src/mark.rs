@@ -18,11 +18,6 @@ pub(crate) const VARIABLE: &str = "ACPD_PROCESS";
 const INSTANCE_BITS: u32 = 28;
 const GENERATION_BITS: u32 = 16;
 const NUMBER_BITS: u32 = 18;
-/// Set in the generations of processes that a shim holds, and clear in those of runs. A held process outlives the run that started
-/// it, so it is in none: what ends a run passes it by.
-const IS_HELD: u16 = 1 << (GENERATION_BITS - 1);
-/// The numbers that a held agent, its terminals and their shims share end with these bits. The lowest one is that of a shim.
-const FAMILY: u32 = (1 << 7) - 1;
 /// Distinguishes a mark from other limits. The bit above it stays clear, since all bits set means "unlimited".
 const IS_MARK: u64 = 1 << (INSTANCE_BITS + GENERATION_BITS + NUMBER_BITS);
 
@@ -74,10 +69,7 @@ impl Run {
         seed.extend(now.unwrap_or_default().as_nanos().to_ne_bytes());
         let hash = fnv(&seed);
         let generation = u16::try_from((hash ^ (hash >> 32)) & 0xffff).unwrap_or_default();
-        Self {
-            instance,
-            generation: generation & !IS_HELD,
-        }
+        Self { instance, generation }
     }
 
     /// Returns the run as an argument for the keeper.
@@ -95,50 +87,6 @@ impl Run {
 }
 
 impl Mark {
-    /// Returns a mark for a process that a shim will hold, from random bits.
-    pub fn held(random: u64) -> Self {
-        let bits = |shift: u32, width: u32| {
-            let bits = random >> shift & ((1 << width) - 1);
-            u32::try_from(bits).unwrap_or_default()
-        };
-        let generation = u16::try_from(bits(0, GENERATION_BITS)).unwrap_or_default();
-        Self {
-            run: Run {
-                instance: Run::current().instance,
-                generation: generation | IS_HELD,
-            },
-            // The other numbers are those of its shim and of its terminals.
-            number: bits(GENERATION_BITS, NUMBER_BITS) & !FAMILY,
-        }
-    }
-
-    /// Returns the mark of the shim that holds the process with this one. A limit can only be lowered, so the shim has the higher one.
-    pub fn of_shim(self) -> Self {
-        let number = self.number | 1;
-        Self { number, ..self }
-    }
-
-    /// Returns the mark of a terminal of the held agent with this one. Few terminals run at once, so two of them hardly ever have the
-    /// same.
-    pub fn of_terminal(self, terminal: u64) -> Self {
-        let slots = u64::from(FAMILY >> 1);
-        let slot = u32::try_from(terminal % slots + 1).unwrap_or(1);
-        Self {
-            number: self.number & !FAMILY | slot << 1,
-            ..self
-        }
-    }
-
-    /// Returns whether both are of one held agent, its terminals and their shims.
-    pub fn is_kin_of(self, other: Self) -> bool {
-        self.run == other.run && self.number & !FAMILY == other.number & !FAMILY
-    }
-
-    /// Returns whether `other` is this mark of a held process, or that of its shim.
-    pub fn is_or_holds(self, other: Self) -> bool {
-        other == self || other == self.of_shim()
-    }
-
     /// Returns the value of [`VARIABLE`].
     pub fn text(self) -> String {
         format!("{}-{}", self.run.text(), self.number)
@@ -217,35 +165,6 @@ mod tests {
             assert_eq!(Mark::from_limit(mark.limit()), Some(mark));
         }
         assert_ne!(last.limit(), u64::MAX);
-    }
-
-    #[test]
-    fn a_held_process_is_in_no_run_and_its_shim_is_known_by_its_mark() {
-        for random in [0, 1, u64::MAX, 0x0123_4567_89ab_cdef] {
-            let mark = Mark::held(random);
-            assert_eq!(mark.run.instance, Run::current().instance);
-            let shim = mark.of_shim();
-            assert!(shim.limit() > mark.limit(), "a limit can only be lowered");
-            assert!(mark.is_or_holds(mark) && mark.is_or_holds(shim) && !shim.is_or_holds(mark));
-            for mark in [mark, shim] {
-                assert_eq!(Mark::from_limit(mark.limit()), Some(mark));
-            }
-            for terminal in [0, 1, 62, 63, u64::MAX] {
-                let terminal = mark.of_terminal(terminal);
-                assert!(mark.is_kin_of(terminal) && terminal.is_kin_of(shim));
-                assert!(!mark.is_or_holds(terminal) && !terminal.is_or_holds(mark) && terminal != shim);
-                assert_eq!(terminal.of_terminal(5), mark.of_terminal(5));
-            }
-            assert_ne!(mark.of_terminal(1), mark.of_terminal(2));
-            let other = Mark {
-                number: mark.number ^ (FAMILY + 1),
-                ..mark
-            };
-            assert!(!mark.is_kin_of(other));
-            for instance in 0..100 {
-                assert_ne!(Run::new(instance).generation, mark.run.generation);
-            }
-        }
     }
 
     #[test]

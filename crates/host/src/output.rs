@@ -1,6 +1,6 @@
 //! Output of a terminal: read by a separate OS thread, and kept from the end.
 //!
-//! In: a terminal of this process or of a shim, and what users type. Out: the last output, and notifications of new output and of a wait for input. Owns:
+//! In: a terminal, and what users type. Out: the last output, and notifications of new output and of a wait for input. Owns:
 //! the terminal's master and the OS thread that reads and writes it. Never: waits for a consumer, or keeps more than requested.
 //!
 //! A read without data waits for the kernel worker that fills the terminal, even on a nonblocking descriptor. So does a
@@ -14,17 +14,22 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use tokio::sync::{Notify, oneshot, watch};
 
 use crate::pty::{InputKind, Master};
-use crate::source::Source;
 use crate::tail::Tail;
 
 /// How many times a terminal gets end-of-input characters again because its program waits for input and no user types.
 const TERMINAL_INPUT_OFFERS: usize = 3;
-/// Size of one read. A terminal of this process returns at most 4 KiB at once.
-const READ_BYTES: usize = 16 << 10;
+/// Size of one read. The system returns no more at once.
+const READ_BYTES: usize = 4096;
 /// Number of reads after which a busy thread looks for a command.
 const READS: usize = 16;
 /// Stack of the thread, which has one buffer and no deep calls.
 const STACK_BYTES: usize = 64 << 10;
+
+/// Interval for checking whether a closed terminal was opened again.
+const REOPENED: Timespec = Timespec {
+    tv_sec: 0,
+    tv_nsec: 100_000_000,
+};
 
 /// What the output says when a program has waited for input for long.
 const ENDED_INPUT: &str = "the command has been silent and may wait for input; it gets an end of input";
@@ -95,15 +100,15 @@ impl OutputBuffer {
     /// Adds a line of acpd's own, also to output that is complete.
     pub fn note(&self, text: &str) {
         let mut kept = self.kept();
-        let line = line_behind(&kept.tail, text);
-        kept.tail.push(line.as_bytes());
+        let so_far = kept.tail.text(true).0;
+        let begin = if so_far.is_empty() || so_far.ends_with('\n') {
+            ""
+        } else {
+            "\r\n"
+        };
+        kept.tail.push(format!("{begin}[acpd: {text}]\r\n").as_bytes());
         drop(kept);
         self.news.notify_one();
-    }
-
-    /// Returns a line of acpd's own as [`OutputBuffer::note`] would add it now.
-    pub fn line(&self, text: &str) -> String {
-        line_behind(&self.kept().tail, text)
     }
 
     /// Returns whether the program waits for input.
@@ -132,14 +137,6 @@ impl OutputBuffer {
         kept.input = Some(change);
         drop(kept);
         self.news.notify_one();
-    }
-
-    /// Waits until this many bytes were written. Nothing else may wait for output meanwhile. Safe to cancel.
-    #[cfg(target_os = "linux")]
-    pub async fn reaches(&self, bytes: u64) {
-        while self.bytes() < bytes {
-            self.news.notified().await;
-        }
     }
 
     /// Returns the number of bytes ever written.
@@ -178,15 +175,10 @@ pub(crate) struct Output {
 impl Output {
     /// Starts reading the terminal. Keeps up to `limit` bytes.
     pub fn read(master: Master, limit: usize) -> io::Result<Self> {
-        Self::follow(Source::Own(master), Tail::new(limit))
-    }
-
-    /// Starts reading, behind what is in `tail`.
-    pub fn follow(source: Source, tail: Tail) -> io::Result<Self> {
         let (commands, to_thread) = io::pipe()?;
         let written = Arc::new(OutputBuffer {
             kept: Mutex::new(RetainedOutput {
-                tail,
+                tail: Tail::new(limit),
                 over: false,
                 waits: false,
                 input: None,
@@ -196,12 +188,12 @@ impl Output {
             stage: watch::Sender::new(Stage::Reading),
         });
         let reader = Reader {
-            source,
+            master,
             commands,
             looks: 0,
             offers: 0,
             written: written.clone(),
-            closed: Closed(written.clone()),
+            _closed: Closed(written.clone()),
         };
         std::thread::Builder::new()
             .name("terminal".into())
@@ -276,16 +268,16 @@ impl Output {
     }
 }
 
-/// The thread's side. The order of the fields ensures that the source is closed before that is reported.
+/// The thread's side. The order of the fields ensures that the master is closed before that is reported.
 struct Reader {
-    source: Source,
+    master: Master,
     commands: PipeReader,
     /// Bytes read from `commands`.
     looks: u32,
     /// How many times further ends of input were queued.
     offers: usize,
     written: Arc<OutputBuffer>,
-    closed: Closed,
+    _closed: Closed,
 }
 
 /// Reports on drop, for any reason, that the master is closed.
@@ -298,25 +290,8 @@ impl Drop for Closed {
     }
 }
 
-/// Returns a line of acpd's own for the end of an output.
-fn line_behind(tail: &Tail, text: &str) -> String {
-    let so_far = tail.text(true).0;
-    let begin = if so_far.is_empty() || so_far.ends_with('\n') {
-        ""
-    } else {
-        "\r\n"
-    };
-    format!("{begin}[acpd: {text}]\r\n")
-}
-
 impl Reader {
     fn run(mut self) {
-        self.read_all();
-        let Self { source, closed, .. } = self;
-        source.close(|| drop(closed));
-    }
-
-    fn read_all(&mut self) {
         let mut buffer = [0; READ_BYTES];
         let mut reads = 0_usize;
         loop {
@@ -325,13 +300,13 @@ impl Reader {
             if reads.is_multiple_of(READS) && !self.handle_pending_command() {
                 break;
             }
-            match self.source.read(&mut buffer) {
+            match self.master.read(&mut buffer) {
                 Ok(0) => {
                     let hung_up = Stage::HungUp(self.looks);
                     self.written
                         .stage
                         .send_if_modified(|stage| std::mem::replace(stage, hung_up) != hung_up);
-                    if !self.wait(true) {
+                    if !self.rest() {
                         break;
                     }
                 }
@@ -340,16 +315,13 @@ impl Reader {
                     if kept.over {
                         break;
                     }
-                    if let Some(position) = self.source.position(bytes) {
-                        kept.tail.skip_to(position);
-                    }
                     kept.tail.push(&buffer[..bytes]);
                     kept.waits = false;
                     drop(kept);
                     self.written.news.notify_one();
                 }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    if !self.wait(false) {
+                    if !self.wait() {
                         break;
                     }
                 }
@@ -365,10 +337,22 @@ impl Reader {
         commands[0].revents().is_empty() || self.handle_command()
     }
 
-    /// Waits for output or a command. While no process has the other end open, the command may open it again. Returns whether to
-    /// continue.
-    fn wait(&mut self, has_hung_up: bool) -> bool {
-        !self.source.wait(&self.commands, has_hung_up) || self.handle_command()
+    /// Waits for output or a command. Returns whether to continue.
+    fn wait(&mut self) -> bool {
+        let mut both = [
+            PollFd::new(&self.commands, PollFlags::IN),
+            PollFd::new(&self.master, PollFlags::IN),
+        ];
+        // After an interruption, or a temporary lack of memory, the next read shows the state.
+        let _ = poll(&mut both, None);
+        both[0].revents().is_empty() || self.handle_command()
+    }
+
+    /// Waits while no process has the other end open, since the command may open it again. Returns whether to continue.
+    fn rest(&mut self) -> bool {
+        let mut commands = [PollFd::new(&self.commands, PollFlags::IN)];
+        let _ = poll(&mut commands, Some(&REOPENED));
+        commands[0].revents().is_empty() || self.handle_command()
     }
 
     /// Handles a command, or closes at the end of commands. Returns whether to continue.
@@ -380,20 +364,16 @@ impl Reader {
         match command {
             // A terminal that cannot be opened has no program that waits.
             [CHECK_INPUT] => {
-                let used_up = self.source.master().used_up_input().unwrap_or(None);
+                let used_up = self.master.used_up_input().unwrap_or(None);
                 if let Some(kind) = used_up.filter(|_| !self.written.waits()) {
                     self.written.notify_input(InputChange::Waiting(kind));
                 }
             }
             [END_INPUT] => {
-                if self.offers < TERMINAL_INPUT_OFFERS
-                    && self.source.master().end_input_again().unwrap_or(false)
-                {
+                if self.offers < TERMINAL_INPUT_OFFERS && self.master.end_input_again().unwrap_or(false) {
                     self.offers += 1;
                     self.written.notify_input(InputChange::Ended);
-                    if !self.source.note(&self.written.line(ENDED_INPUT)) {
-                        self.written.note(ENDED_INPUT);
-                    }
+                    self.written.note(ENDED_INPUT);
                 }
             }
             [TYPE_IN] => {
@@ -403,7 +383,7 @@ impl Reader {
                 drop(kept);
                 if let Some(Typed { bytes, done }) = typed {
                     // The user may not wait for the outcome any more.
-                    let _ = done.send(self.source.master().type_in(&bytes));
+                    let _ = done.send(self.master.type_in(&bytes));
                 }
             }
             _ => self.looks += 1,

@@ -4,19 +4,20 @@
 //! reads or writes its messages.
 
 use std::process::Stdio;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use acpd_model::limits::STDERR_TAIL_BYTES;
 use acpd_model::{ErrorCode, Failure};
 use tokio::process::{ChildStdin, ChildStdout};
 use tokio::task::JoinHandle;
 
 use crate::command::Program;
 use crate::descriptors::check_descriptors;
-use crate::exit::{Exit, agent_not_started, reason};
-use crate::input_pipe::InputPipe;
-use crate::leader::{self, Leader};
+use crate::exit::{Exit, cannot_start};
+use crate::leader::{self, Leader, LeaderExit};
 use crate::stack_read::read_through_stack;
-use crate::stderr::StderrTail;
+use crate::tail::Tail;
 
 /// Size of the pipe that an agent writes into, in bytes. It bounds how far the agent can run ahead of the daemon.
 const AGENT_PIPE_BYTES: usize = 256 << 10;
@@ -34,6 +35,33 @@ pub struct AgentProcess {
     input: Option<InputPipe>,
 }
 
+/// The end of what an agent has printed on stderr, while it runs.
+#[derive(Debug, Clone)]
+pub struct StderrTail(Arc<Mutex<Tail>>);
+
+impl Default for StderrTail {
+    fn default() -> Self {
+        Self(Arc::new(Mutex::new(Tail::new(STDERR_TAIL_BYTES))))
+    }
+}
+
+impl StderrTail {
+    fn tail(&self) -> MutexGuard<'_, Tail> {
+        // The tail is consistent between any two calls.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns the number of bytes printed so far.
+    pub fn written(&self) -> u64 {
+        self.tail().written()
+    }
+
+    /// Returns the text from this position on, and its end; `None` if there is none.
+    pub fn since(&self, from: u64) -> Option<(String, u64)> {
+        self.tail().since(from, STDERR_TAIL_BYTES, false)
+    }
+}
+
 /// How an agent's process ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProcessExit {
@@ -46,6 +74,9 @@ pub struct ProcessExit {
     /// The last lines of the agent's stderr.
     pub stderr: String,
 }
+
+/// The interval of checks whether a descendant of an exited process still reads the agent's stdin.
+const INPUT_CHECK: Duration = Duration::from_secs(2);
 
 /// How long to wait for the rest of stderr after the process has exited. A descendant that cannot be killed may hold
 /// the pipe open.
@@ -63,8 +94,16 @@ impl AgentProcess {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
-        let mut leader = Leader::start(&mut command, program.sandbox.as_ref(), |_| Ok(()))
-            .map_err(|error| agent_not_started(program, &error))?;
+        let mut leader =
+            Leader::start(&mut command, program.sandbox.as_ref(), |_| Ok(())).map_err(|error| {
+                let reason = cannot_start(program, &error);
+                if error.kind() == std::io::ErrorKind::NotFound && reason.ends_with("was not found") {
+                    return Failure::agent(format!(
+                        "{reason}: install it, or give its full path in the configuration"
+                    ));
+                }
+                Failure::agent(reason)
+            })?;
         let child = &mut leader.child;
         let (Some(stdin), Some(stdout), Some(mut stderr)) =
             (child.stdin.take(), child.stdout.take(), child.stderr.take())
@@ -79,7 +118,7 @@ impl AgentProcess {
         let tail = StderrTail::default();
         let kept = tail.clone();
         let task = tokio::spawn(async move {
-            while let Ok(1..) = read_through_stack(&mut stderr, |bytes| kept.push(bytes)).await {}
+            while let Ok(1..) = read_through_stack(&mut stderr, |bytes| kept.tail().push(bytes)).await {}
         });
         Ok(Self {
             stdin: Some(stdin),
@@ -151,7 +190,15 @@ impl StoppingProcess {
         let Some(input) = self.input.clone().filter(|_| succeeded) else {
             return;
         };
-        input.unread().await;
+        loop {
+            let input = input.clone();
+            // If the runtime is shutting down, the search does not run.
+            let is_read = tokio::task::spawn_blocking(move || input.is_read()).await;
+            if !is_read.unwrap_or(true) {
+                return;
+            }
+            tokio::time::sleep(INPUT_CHECK).await;
+        }
     }
 
     /// Ends the process if it still runs: end of input, then SIGTERM, then SIGKILL, with `grace` after each of the
@@ -163,14 +210,70 @@ impl StoppingProcess {
             self.leader.exits_within(grace).await;
         }
         let ending = self.leader.end(is_signalled).await;
-        let exit = ending.status.map(Exit::from).unwrap_or_default();
         ProcessExit {
-            reason: reason(&self.name, &exit, ending.left),
-            code: exit.code,
+            reason: reason(&self.name, &ending),
+            code: ending.status.map(Exit::from).unwrap_or_default().code,
             by_itself: !is_signalled,
             stderr: self.stderr.text().await,
         }
     }
+}
+
+fn reason(name: &str, ending: &LeaderExit) -> String {
+    let exit = ending.status.map(Exit::from).unwrap_or_default();
+    let end = match (exit.code, exit.signal) {
+        (Some(code), _) => format!("{name} exited with code {code}"),
+        (None, Some(signal)) => format!("{name} was ended by {signal}"),
+        (None, None) => format!("{name} ended"),
+    };
+    match ending.left {
+        0 => end,
+        left => format!("{end}; {left} of its processes could not be killed"),
+    }
+}
+
+/// The pipe to an agent's stdin, by its inode.
+#[derive(Debug, Clone)]
+struct InputPipe(u64);
+
+impl InputPipe {
+    /// Returns `None` if the host cannot list who reads a pipe.
+    #[cfg(target_os = "linux")]
+    fn of(stdin: &ChildStdin) -> Option<Self> {
+        rustix::fs::fstat(stdin).ok().map(|stat| Self(stat.st_ino))
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn of(_: &ChildStdin) -> Option<Self> {
+        None
+    }
+
+    /// Returns whether another process has the pipe open. Blocks.
+    fn is_read(&self) -> bool {
+        let pipe = format!("pipe:[{}]", self.0);
+        let own = std::process::id().to_string();
+        let Ok(entries) = std::fs::read_dir("/proc") else {
+            return true;
+        };
+        entries.flatten().any(|entry| {
+            let name = entry.file_name();
+            let is_other = name
+                .to_str()
+                .is_some_and(|name| name != own && name.bytes().all(|byte| byte.is_ascii_digit()));
+            // Processes of other users cannot be read, and are no agents of this daemon.
+            is_other && has_open(&entry.path(), &pipe)
+        })
+    }
+}
+
+/// Returns whether the process in this directory of `/proc` has a file open that links to `target`.
+fn has_open(process: &std::path::Path, target: &str) -> bool {
+    let Ok(files) = std::fs::read_dir(process.join("fd")) else {
+        return false;
+    };
+    files
+        .flatten()
+        .any(|file| std::fs::read_link(file.path()).is_ok_and(|link| link.as_os_str() == target))
 }
 
 /// The task that reads stderr, and what it has read. The task ends with this value, at the latest.
@@ -183,7 +286,7 @@ struct StderrReader {
 impl StderrReader {
     async fn text(mut self) -> String {
         match tokio::time::timeout(STDERR_GRACE, &mut self.task).await {
-            Ok(Ok(())) => self.tail.text(),
+            Ok(Ok(())) => self.tail.tail().text(true).0.trim_end().to_owned(),
             _ => "(stderr is still held open by a child of the agent)".to_owned(),
         }
     }

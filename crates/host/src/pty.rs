@@ -24,9 +24,9 @@ use rustix::termios::{
 use tokio::process::Command;
 
 /// Width of a terminal, in characters.
-pub(crate) const TERMINAL_COLUMNS: u16 = 120;
+const TERMINAL_COLUMNS: u16 = 120;
 /// Height of a terminal, in lines.
-pub(crate) const TERMINAL_ROWS: u16 = 30;
+const TERMINAL_ROWS: u16 = 30;
 /// End-of-input characters that are queued in a terminal, so that a program that reads its input gets an end of file.
 const TERMINAL_ENDS_OF_INPUT: usize = 64;
 
@@ -38,9 +38,6 @@ pub enum InputKind {
     /// A line that the terminal does not show, such as a password.
     Secret,
 }
-
-/// The character that ends the input of a new terminal.
-const END_OF_INPUT: u8 = 4;
 
 /// Our end of a terminal.
 #[derive(Debug)]
@@ -71,12 +68,6 @@ pub(crate) fn open() -> io::Result<(Master, OwnedFd)> {
     // The queue holds some thousand characters. With fewer, programs would only wait earlier.
     master.end_input()?;
     Ok((master, slave))
-}
-
-/// Returns the input with which a terminal begins that another process opens: ends of input.
-#[cfg(target_os = "linux")]
-pub(crate) fn first_input() -> Vec<u8> {
-    vec![END_OF_INPUT; TERMINAL_ENDS_OF_INPUT]
 }
 
 /// Opens a terminal without input. Returns our end, which does not block, and the one for the command.
@@ -137,17 +128,6 @@ pub(crate) fn attach(command: &mut Command, slave: OwnedFd) -> io::Result<()> {
 }
 
 impl Master {
-    /// Returns the end of a terminal that another process reads, and that began with [`first_input`]. Whether users have typed since
-    /// is not known: what they type next replaces what the program has not read.
-    #[cfg(target_os = "linux")]
-    pub fn of_other(end: OwnedFd) -> Self {
-        Self {
-            end,
-            end_of_input: END_OF_INPUT,
-            is_ended: true,
-        }
-    }
-
     /// Queues ends of input.
     fn end_input(&mut self) -> io::Result<()> {
         rustix::io::write(&self.end, &[self.end_of_input; TERMINAL_ENDS_OF_INPUT])?;

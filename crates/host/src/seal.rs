@@ -135,19 +135,6 @@ impl Seal {
         Self(program)
     }
 
-    /// Returns the instructions as a shim takes them: 8 bytes each, their numbers in little-endian order.
-    pub fn to_bytes(&self) -> Vec<u8> {
-        let bytes = |step: &sock_filter| {
-            let mut bytes = [0; 8];
-            bytes[..2].copy_from_slice(&step.code.to_le_bytes());
-            bytes[2] = step.jt;
-            bytes[3] = step.jf;
-            bytes[4..].copy_from_slice(&step.k.to_le_bytes());
-            bytes
-        };
-        self.0.iter().flat_map(bytes).collect()
-    }
-
     /// Installs the filter in this process, if the system permits it. Makes one system call and allocates nothing.
     #[expect(unsafe_code, reason = "there is no safe form of seccomp(2)")]
     pub fn install(&self) {

@@ -7,9 +7,6 @@
 //! ends all remaining processes. If the daemon is killed, the keeper does that. The keeper is a separate process. It
 //! waits for the end of a pipe whose other end only the daemon has. If both are killed, the next start finds the rest
 //! by its mark.
-//!
-//! Processes that a shim holds are in no run, so none of these ends them: [`crate::held`] does, or their shim. The next start ends
-//! those whose threads it does not continue.
 
 use std::io::{self, PipeWriter, Read};
 use std::path::Path;
@@ -19,9 +16,9 @@ use std::time::{Duration, Instant};
 use acpd_model::limits::LEFTOVER_MILLIS;
 
 use crate::children;
+use crate::mark::Run;
 #[cfg(target_os = "linux")]
-use crate::mark::NUMBERS;
-use crate::mark::{Mark, Run};
+use crate::mark::{Mark, NUMBERS};
 use crate::sweep::{self, ProcessScope};
 
 /// Milliseconds between SIGTERM and SIGKILL for the processes that a killed daemon left behind.
@@ -48,20 +45,14 @@ const KEEPER_PATIENCE: Duration = Duration::from_secs(2);
 
 impl Supervision {
     /// Starts supervision: adopts orphans from now on, and ends the processes that an earlier daemon with this data
-    /// directory left behind. It spares processes that a shim holds and to which this daemon is attached, with all that they have
-    /// started: `spared` has their marks ([`Hold::mark`](crate::Hold)). No other daemon may use the directory meanwhile. Blocks.
-    pub fn begin(data_dir: &Path, spared: &[u64]) -> io::Result<Self> {
+    /// directory left behind. No other daemon may use the directory meanwhile. Blocks.
+    pub fn begin(data_dir: &Path) -> io::Result<Self> {
         let run = Run::begin(data_dir)?;
         sweep::spare_children();
         #[cfg(target_os = "linux")]
         rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
-        // What is not a mark is carried by no process.
-        let spared: Vec<Mark> = spared
-            .iter()
-            .filter_map(|limit| Mark::from_limit(*limit))
-            .collect();
         sweep::end(
-            ProcessScope::Instance(run.instance, &spared),
+            ProcessScope::Instance(run.instance),
             Duration::from_millis(LEFTOVER_MILLIS),
         );
         Ok(Self { run, keeper: None })

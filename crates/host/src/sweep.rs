@@ -15,17 +15,14 @@ use crate::mark::{Mark, Run};
 
 /// The processes to find.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum ProcessScope<'a> {
+pub(crate) enum ProcessScope {
     /// Processes of one agent or terminal. The leader's pid is given only while the leader was not waited for, since
     /// its session belongs to it only until then.
     Leader(Mark, Option<Pid>),
-    /// A process that a shim has held, its shim and their descendants. Any of them may be older than this process.
-    Held(Mark),
     /// All processes of this run of this daemon, and unclaimed orphans.
     Run(Run),
-    /// All processes of any run of the daemon with this data directory, except ourselves, and except held agents with these marks,
-    /// their terminals, the shims of both and their descendants.
-    Instance(u32, &'a [Mark]),
+    /// All processes of any run of the daemon with this data directory, except ourselves.
+    Instance(u32),
 }
 
 #[cfg(not(target_os = "linux"))]
@@ -33,8 +30,8 @@ mod system {
     use super::*;
 
     // Without /proc there are only groups, which the owners of their leaders end.
-    pub(crate) fn signal(_: ProcessScope<'_>, _: Signal) {}
-    pub(crate) fn end(_: ProcessScope<'_>, _: Duration) -> usize {
+    pub(crate) fn signal(_: ProcessScope, _: Signal) {}
+    pub(crate) fn end(_: ProcessScope, _: Duration) -> usize {
         0
     }
     pub(crate) fn count(_: Mark, _: Pid) -> usize {
@@ -64,13 +61,13 @@ mod system {
     const ROUND: Duration = Duration::from_millis(100);
 
     /// Sends `signal` once to all processes of the scope.
-    pub(crate) fn signal(scope: ProcessScope<'_>, signal: Signal) {
+    pub(crate) fn signal(scope: ProcessScope, signal: Signal) {
         send(&find(scope, &look(scope)), signal);
     }
 
     /// Ends all processes of the scope. Sends SIGTERM first if `grace` is not zero. Then repeats SIGKILL until none is
     /// left, or until they evidently cannot be killed. Blocks. Returns how many are left.
-    pub(crate) fn end(scope: ProcessScope<'_>, grace: Duration) -> usize {
+    pub(crate) fn end(scope: ProcessScope, grace: Duration) -> usize {
         let mut table = look(scope);
         let mut found = find(scope, &table);
         if !found.is_empty() && !grace.is_zero() {
@@ -99,17 +96,8 @@ mod system {
         let leader = leader.as_raw_pid();
         let fits = |e: &&Entry| e.session == leader || e.carries(|carried| carried == mark);
         let mut pids = table.iter().filter(fits).map(|e| e.pid).collect();
-        add_descendants(&mut pids, &table, |_| true);
+        add_descendants(&mut pids, &table);
         let runs = |e: &&Entry| !e.ended && e.pid != leader && pids.contains(&e.pid);
-        table.iter().filter(runs).count()
-    }
-
-    /// Returns the number of descendants of a process that run. Blocks.
-    pub(crate) fn count_below(ancestor: Pid) -> usize {
-        let table = table::shared(Instant::now());
-        let mut pids = BTreeSet::from([ancestor.as_raw_pid()]);
-        add_descendants(&mut pids, &table, |_| true);
-        let runs = |e: &&Entry| !e.ended && e.pid != ancestor.as_raw_pid() && pids.contains(&e.pid);
         table.iter().filter(runs).count()
     }
 
@@ -125,17 +113,15 @@ mod system {
         children::spare(table.iter().filter(|e| e.parent == own).map(|e| e.pid));
     }
 
-    fn look(scope: ProcessScope<'_>) -> Arc<Vec<Entry>> {
+    fn look(scope: ProcessScope) -> Arc<Vec<Entry>> {
         match scope {
             // No process started by this one is older than it.
             ProcessScope::Leader(..) => table::shared(Instant::now()),
-            ProcessScope::Held(_) | ProcessScope::Run(_) | ProcessScope::Instance(..) => {
-                Arc::new(table::scan(0))
-            }
+            ProcessScope::Run(_) | ProcessScope::Instance(_) => Arc::new(table::scan(0)),
         }
     }
 
-    fn find<'t>(scope: ProcessScope<'_>, table: &'t [Entry]) -> Vec<&'t Entry> {
+    fn find(scope: ProcessScope, table: &[Entry]) -> Vec<&Entry> {
         let mut pids: BTreeSet<i32> = match scope {
             ProcessScope::Leader(mark, leader) => {
                 let session = leader.map(Pid::as_raw_pid);
@@ -150,46 +136,23 @@ mod system {
                 pids.extend(table.iter().filter(fits).map(|e| e.pid));
                 pids
             }
-            ProcessScope::Held(mark) => {
-                let mut pids = unmarked_orphans(table);
-                let fits = |e: &&Entry| e.carries(|carried| mark.is_or_holds(carried));
-                pids.extend(table.iter().filter(fits).map(|e| e.pid));
-                pids
+            ProcessScope::Instance(instance) => {
+                let fits = |e: &&Entry| e.carries(|carried| carried.run.instance == instance);
+                table.iter().filter(fits).map(|e| e.pid).collect()
             }
-            ProcessScope::Instance(instance, spared) => of_instance(table, instance, spared),
         };
-        if !matches!(scope, ProcessScope::Instance(..)) {
-            add_descendants(&mut pids, table, |_| true);
-        }
+        add_descendants(&mut pids, table);
         let alive = |e: &&Entry| !e.ended && pids.contains(&e.pid);
         table.iter().filter(alive).collect()
     }
 
-    /// Returns the processes of a daemon with this data directory, without those that it spares.
-    ///
-    /// The nearest mark decides: a process in a sandbox cannot change its own, and one that has hidden it belongs to its parent.
-    fn of_instance(table: &[Entry], instance: u32, spared: &[Mark]) -> BTreeSet<i32> {
-        let mark = |e: &Entry| e.mark(|carried| carried.run.instance == instance);
-        let is_spared = |mark: Mark| spared.iter().any(|held| held.is_kin_of(mark));
-        let with = |spares: bool| {
-            let fits = |e: &&Entry| mark(e).is_some_and(|mark| is_spared(mark) == spares);
-            table.iter().filter(fits).map(|e| e.pid).collect()
-        };
-        let mut kept: BTreeSet<i32> = with(true);
-        add_descendants(&mut kept, table, |e| mark(e).is_none());
-        let mut found: BTreeSet<i32> = with(false);
-        add_descendants(&mut found, table, |e| !kept.contains(&e.pid));
-        found
-    }
-
-    /// Adds the descendants of these processes, with those between them, as far as they are admitted. Removes this process.
-    fn add_descendants(pids: &mut BTreeSet<i32>, table: &[Entry], admits: impl Fn(&Entry) -> bool) {
+    /// Adds the descendants of these processes, and removes this process.
+    fn add_descendants(pids: &mut BTreeSet<i32>, table: &[Entry]) {
         let own = getpid().as_raw_pid();
         pids.remove(&own);
         // Children are listed in no particular order, so repeat until none is added.
         loop {
-            let born =
-                |e: &&Entry| e.pid != own && pids.contains(&e.parent) && !pids.contains(&e.pid) && admits(e);
+            let born = |e: &&Entry| e.pid != own && pids.contains(&e.parent) && !pids.contains(&e.pid);
             let more: Vec<i32> = table.iter().filter(born).map(|e| e.pid).collect();
             if more.is_empty() {
                 break;
@@ -258,6 +221,4 @@ mod system {
     }
 }
 
-#[cfg(target_os = "linux")]
-pub(crate) use system::count_below;
 pub(crate) use system::{count, end, reap, signal, spare_children};

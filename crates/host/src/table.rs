@@ -31,15 +31,9 @@ impl Entry {
         self
     }
 
-    /// Returns the first of its marks that fits. The one in its limits comes first: a process can put any other into the environment
-    /// of its children.
-    pub fn mark(&self, fits: impl Fn(Mark) -> bool) -> Option<Mark> {
-        self.marks.iter().flatten().copied().find(|mark| fits(*mark))
-    }
-
     /// Returns whether either of its marks fits.
     pub fn carries(&self, fits: impl Fn(Mark) -> bool) -> bool {
-        self.mark(fits).is_some()
+        self.marks.iter().flatten().any(|mark| fits(*mark))
     }
 }
 

@@ -41,14 +41,6 @@ impl Tail {
         self.kept.extend(bytes);
     }
 
-    /// Skips to this number of bytes, because those before it cannot be read any more.
-    pub(crate) fn skip_to(&mut self, written: u64) {
-        if written > self.written {
-            self.kept.clear();
-            self.written = written;
-        }
-    }
-
     /// Returns the number of bytes ever written.
     pub fn written(&self) -> u64 {
         self.written
@@ -197,18 +189,6 @@ mod tests {
         assert_eq!(tail.since(6, 100, true).unwrap(), ("\u{fffd}".into(), 7));
         tail.push("é456789012".as_bytes());
         assert_eq!(tail.since(6, 100, false).unwrap().0, "56789012");
-    }
-
-    #[test]
-    fn skipped_output_counts_as_dropped() {
-        let mut tail = tail(8, b"0123");
-        tail.skip_to(4);
-        assert_eq!(tail.text(true), ("0123".into(), false));
-        tail.skip_to(100);
-        assert_eq!(tail.text(true), (String::new(), true));
-        tail.push(b"ab");
-        assert_eq!((tail.text(true), tail.written()), (("ab".into(), true), 102));
-        assert_eq!(tail.since(2, 100, false), Some(("ab".into(), 102)));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Commands that an agent runs through the daemon, each on a terminal of its own.
 //!
-//! In: a command, or the hold of one that a shim holds; requests; what users type. Out: its output, live and on demand; when it waits for input; its exit. Owns: the command and its descendants.
+//! In: a command; requests; what users type. Out: its output, live and on demand; when it waits for input; its exit. Owns: the command and its descendants.
 //! Never: waits for a consumer of the output.
 //!
 //! When the command ends, its descendants may write for a moment. Then they are ended, and the output says so.
@@ -16,19 +16,13 @@ use rustix::process::Signal;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::Instant;
 
-use crate::command::TerminalSpec;
+use crate::command::Program;
 use crate::descriptors::check_descriptors;
-#[cfg(target_os = "linux")]
-use crate::descriptors::check_descriptors_for;
 use crate::exit::{Exit, cannot_start};
-#[cfg(target_os = "linux")]
-use crate::held::{Handles, Held, HeldCommand};
-use crate::held::{Hold, Shims};
 use crate::leader::{self, Leader};
 use crate::output::{InputChange, Output, OutputBuffer, Typed};
 use crate::pty::{self, InputKind};
-#[cfg(target_os = "linux")]
-use crate::source::Source;
+use crate::walk::Walk;
 
 /// Bytes of a terminal's output that one update contains at most.
 const TERMINAL_UPDATE_BYTES: usize = 16 << 10;
@@ -40,27 +34,27 @@ const TERMINAL_DRAIN_MILLIS: u64 = 500;
 const TERMINAL_DRAIN_MAX_MILLIS: u64 = 5_000;
 /// Milliseconds of silence after which a command that has used up its input counts as waiting for input.
 const TERMINAL_SILENCE_MILLIS: u64 = 10_000;
-/// Descriptors that a held terminal needs: its connection, what the shim passes on, copies for the thread, and pipes.
-#[cfg(target_os = "linux")]
-const HELD_DESCRIPTORS: u64 = 13;
-/// How long a line of acpd's own may take until it is a part of the output of a held terminal.
-#[cfg(target_os = "linux")]
-const NOTE_PATIENCE: Duration = Duration::from_secs(1);
 /// How many times as long a waiting command is silent until it gets an end of input again. In this time, a user can type.
 const TERMINAL_PATIENCE: u32 = 6;
 /// The same once a user has typed into the terminal.
 const TERMINAL_PATIENCE_TYPED: u32 = 60;
 
+/// The command of a terminal, and how much of its output to keep.
+#[derive(Debug, Clone)]
+pub struct TerminalSpec {
+    /// The command to run.
+    pub program: Program,
+    /// The directory in which it starts, if that was checked: whatever the program's `cwd` leads to by then.
+    pub directory: Option<Arc<Walk>>,
+    /// Bytes of output kept, from the end; at most [`TERMINAL_BYTES_MAX`].
+    pub output_bytes: usize,
+}
+
 /// An update that a terminal sends.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TerminalUpdate {
     /// New output. A slow receiver misses output that the terminal no longer keeps.
-    Output {
-        /// The output.
-        text: String,
-        /// Bytes that the terminal has written up to the end of it. A daemon that has stored it continues from there.
-        end: u64,
-    },
+    Output(String),
     /// The silent command waits for input. This is over with its next output or input.
     Waiting(InputKind),
     /// Nothing was typed for long, and the waiting command got an end of input.
@@ -110,118 +104,6 @@ pub struct Terminal {
     requests: mpsc::Sender<ControlRequest>,
     written: Arc<OutputBuffer>,
     stage: watch::Receiver<Stage>,
-    /// If a shim holds it.
-    #[cfg(target_os = "linux")]
-    handles: Option<Arc<Handles>>,
-}
-
-/// The command of a terminal.
-#[derive(Debug)]
-enum Command {
-    /// A child of this process.
-    Child(Box<Leader>),
-    /// One that a shim holds.
-    #[cfg(target_os = "linux")]
-    Held(HeldCommand),
-}
-
-impl Command {
-    /// Waits until the command has ended. Safe to cancel.
-    async fn exited(&mut self) {
-        match self {
-            Self::Child(leader) => leader.exited().await,
-            #[cfg(target_os = "linux")]
-            Self::Held(held) => held.exited().await,
-        }
-    }
-
-    /// Returns how the command ended, if it has.
-    fn status(&mut self) -> Option<Exit> {
-        match self {
-            Self::Child(leader) => leader.status().map(Exit::from),
-            #[cfg(target_os = "linux")]
-            Self::Held(held) => held.status(),
-        }
-    }
-
-    /// Sends SIGTERM to the command and its descendants.
-    fn terminate(&mut self) {
-        match self {
-            Self::Child(leader) => leader.terminate(),
-            #[cfg(target_os = "linux")]
-            Self::Held(held) => held.terminate(Duration::from_millis(TERMINAL_KILL_MILLIS)),
-        }
-    }
-
-    /// Kills the command.
-    fn kill(&self) {
-        match self {
-            Self::Child(leader) => leader.signal(Signal::KILL),
-            #[cfg(target_os = "linux")]
-            Self::Held(held) => held.terminate(Duration::ZERO),
-        }
-    }
-
-    /// Returns whether the command must not be ended, because the next daemon continues with it.
-    fn is_left(&self) -> bool {
-        match self {
-            Self::Child(_) => false,
-            #[cfg(target_os = "linux")]
-            Self::Held(held) => held.is_left(),
-        }
-    }
-
-    fn is_held(&self) -> bool {
-        match self {
-            Self::Child(_) => false,
-            #[cfg(target_os = "linux")]
-            Self::Held(_) => true,
-        }
-    }
-
-    /// Returns whether an ended command ended because its shim did.
-    fn is_lost(&self) -> bool {
-        match self {
-            Self::Child(_) => false,
-            #[cfg(target_os = "linux")]
-            Self::Held(held) => held.is_lost(),
-        }
-    }
-
-    /// Returns the number of descendants that run, wherever they have moved.
-    async fn descendants(&self) -> usize {
-        match self {
-            Self::Child(leader) => leader.descendants().await,
-            #[cfg(target_os = "linux")]
-            Self::Held(held) => held.descendants().await,
-        }
-    }
-
-    /// Adds a line of acpd's own to the output.
-    async fn note(&self, output: &OutputBuffer, text: &str) {
-        #[cfg(target_os = "linux")]
-        if let Self::Held(held) = self {
-            let line = output.line(text);
-            let end = output.bytes() + line.len() as u64;
-            let arrives = tokio::time::timeout(NOTE_PATIENCE, output.reaches(end));
-            if held.note(&line) && arrives.await.is_ok() {
-                return;
-            }
-        }
-        output.note(text);
-    }
-
-    /// Ends the command and its descendants. Returns how it ended.
-    async fn end(self, terminated: bool) -> Exit {
-        match self {
-            Self::Child(leader) => {
-                let ending = leader.end(terminated).await;
-                ending.status.map(Exit::from).unwrap_or_default()
-            }
-            #[cfg(target_os = "linux")]
-            Self::Held(held) => held.end(terminated).await,
-        }
-    }
 }
 
 impl Terminal {
@@ -254,124 +136,23 @@ impl Terminal {
         .map_err(failed)?;
         // The command has our copies of its terminal end. While they are open, the output does not end.
         drop(command);
-        Ok(Self::start(Command::Child(Box::new(leader)), output, 0, updates))
-    }
-
-    /// Starts the command in a shim with this hold, or continues with the one that has been started there before. Blocks.
-    #[cfg(target_os = "linux")]
-    pub fn spawn_held(
-        shims: &Shims,
-        spec: &TerminalSpec,
-        hold: &Hold,
-        updates: mpsc::Sender<TerminalUpdate>,
-    ) -> Result<Self, Failure> {
-        check_descriptors_for(HELD_DESCRIPTORS).map_err(|error| {
-            let reason = format!("the command cannot be started: {error}");
-            Failure::new(ErrorCode::Overloaded, reason)
-        })?;
-        Self::hold(shims.start_terminal(spec, hold)?, 0, updates)
-    }
-
-    /// Continues with a command that an earlier daemon has started with this hold. `output_bytes` are kept of its output. `updates`
-    /// begins behind the first `from` bytes of it. Fails if its shim is gone. Blocks.
-    #[cfg(target_os = "linux")]
-    pub fn attach(
-        shims: &Shims,
-        hold: &Hold,
-        output_bytes: usize,
-        from: u64,
-        updates: mpsc::Sender<TerminalUpdate>,
-    ) -> Result<Self, Failure> {
-        let held = shims.attach_terminal(hold, output_bytes).map_err(|error| {
-            let reason = format!("the terminal cannot be reached: {error}; run the command again");
-            Failure::new(ErrorCode::Internal, reason)
-        })?;
-        Self::hold(held, from, updates)
-    }
-
-    /// Refuses: only Linux has shims.
-    #[cfg(not(target_os = "linux"))]
-    pub fn spawn_held(
-        _: &Shims,
-        _: &TerminalSpec,
-        _: &Hold,
-        _: mpsc::Sender<TerminalUpdate>,
-    ) -> Result<Self, Failure> {
-        Err(no_shims())
-    }
-
-    /// Refuses: only Linux has shims.
-    #[cfg(not(target_os = "linux"))]
-    pub fn attach(
-        _: &Shims,
-        _: &Hold,
-        _: usize,
-        _: u64,
-        _: mpsc::Sender<TerminalUpdate>,
-    ) -> Result<Self, Failure> {
-        Err(no_shims())
-    }
-
-    #[cfg(target_os = "linux")]
-    fn hold(held: Held, from: u64, updates: mpsc::Sender<TerminalUpdate>) -> Result<Self, Failure> {
-        let Held {
-            command,
-            output,
-            handles,
-            tail,
-        } = held;
-        let output = Output::follow(Source::Held(output), tail).map_err(|error| {
-            // The handles are dropped, which ends the command.
-            let reason = format!("the output of the command cannot be read: {error}");
-            Failure::new(ErrorCode::Internal, reason)
-        })?;
-        let mut terminal = Self::start(Command::Held(command), output, from, updates);
-        terminal.handles = Some(Arc::new(handles));
-        Ok(terminal)
-    }
-
-    /// Follows a command that runs. The first `from` bytes of its output were sent before.
-    fn start(command: Command, output: Output, from: u64, updates: mpsc::Sender<TerminalUpdate>) -> Self {
         let (requests, requested) = mpsc::channel(1);
         let written = Arc::clone(output.written());
         let (stage, staged) = watch::channel(Stage::Running);
         let publisher = OutputPublisher {
             output,
-            sent: from,
+            sent: 0,
             held: 0,
             input: None,
             end: None,
             updates: Some(updates),
         };
-        tokio::spawn(run(command, publisher, requested, stage));
-        Self {
+        tokio::spawn(run(leader, publisher, requested, stage));
+        Ok(Self {
             requests,
             written,
             stage: staged,
-            #[cfg(target_os = "linux")]
-            handles: None,
-        }
-    }
-
-    /// Leaves a held command to the next daemon: dropping the handles does not end it. `orphan` is how long the agent waits for that
-    /// daemon. Any other command ends with this process.
-    pub fn leave(&self, orphan: Duration) {
-        #[cfg(target_os = "linux")]
-        if let Some(handles) = &self.handles {
-            handles.leave(orphan);
-        }
-        #[cfg(not(target_os = "linux"))]
-        let _ = orphan;
-    }
-
-    /// Sets how long the agent waits for the next daemon if this one is killed. A held command waits a little longer.
-    pub fn limit_orphan(&self, orphan: Duration) {
-        #[cfg(target_os = "linux")]
-        if let Some(handles) = &self.handles {
-            handles.limit_orphan(orphan);
-        }
-        #[cfg(not(target_os = "linux"))]
-        let _ = orphan;
+        })
     }
 
     /// Returns the maximum number of output bytes that the terminal keeps.
@@ -426,10 +207,6 @@ impl Terminal {
     pub async fn release(&self) {
         self.kill().await;
         self.reached(|stage| matches!(stage, Stage::Swept(_))).await;
-        #[cfg(target_os = "linux")]
-        if let Some(handles) = &self.handles {
-            handles.release().await;
-        }
     }
 
     async fn reached(&self, wanted: impl FnMut(&Stage) -> bool) -> Exit {
@@ -439,12 +216,6 @@ impl Terminal {
             Err(_) => Exit::default(),
         }
     }
-}
-
-#[cfg(not(target_os = "linux"))]
-fn no_shims() -> Failure {
-    let reason = "terminals outlive the daemon on Linux only; remove survive = true from the configuration of this agent";
-    Failure::new(ErrorCode::Unsupported, reason)
 }
 
 /// The output of a terminal, and the receiver of its updates.
@@ -485,9 +256,9 @@ impl OutputPublisher {
         self.input = change.or(self.input);
         let written = self.output.written().bytes();
         match self.output.written().since(self.sent, TERMINAL_UPDATE_BYTES) {
-            Some((text, end)) => {
-                self.sent = end;
-                room.send(TerminalUpdate::Output { text, end });
+            Some((text, at)) => {
+                self.sent = at;
+                room.send(TerminalUpdate::Output(text));
             }
             None => {
                 self.held = written;
@@ -602,7 +373,7 @@ const DRAIN: Duration = Duration::from_millis(TERMINAL_DRAIN_MILLIS);
 const SILENCE: Duration = Duration::from_millis(TERMINAL_SILENCE_MILLIS);
 
 async fn run(
-    mut command: Command,
+    mut leader: Leader,
     mut publisher: OutputPublisher,
     mut requests: mpsc::Receiver<ControlRequest>,
     stage: watch::Sender<Stage>,
@@ -623,11 +394,10 @@ async fn run(
                 Some(ControlRequest::Kill) if ended => timers.end_drain(),
                 Some(ControlRequest::Kill) => {
                     terminated = true;
-                    command.terminate();
+                    leader.terminate();
                     timers.kill = Some(Instant::now() + Duration::from_millis(TERMINAL_KILL_MILLIS));
                 }
                 // All handles were dropped.
-                None if command.is_left() => return,
                 None => {
                     terminated = true;
                     break;
@@ -636,7 +406,7 @@ async fn run(
             () = publisher.publish(), if publisher.updates.is_some() => {
                 timers.wrote(publisher.output.written().bytes());
             }
-            () = command.exited(), if !ended => {
+            () = leader.exited(), if !ended => {
                 ended = true;
                 publisher.output.look_again();
                 timers.ended(publisher.output.written().bytes(), terminated);
@@ -650,7 +420,7 @@ async fn run(
                 }
                 if timers.kill.is_some_and(|due| due <= now) {
                     timers.kill = None;
-                    command.kill();
+                    leader.signal(Signal::KILL);
                 }
                 if timers.silent <= now {
                     timers.silent = now + SILENCE;
@@ -660,7 +430,7 @@ async fn run(
         }
     }
     drop(requests);
-    finish(command, publisher, stage, terminated).await;
+    finish(leader, publisher, stage, terminated).await;
 }
 
 /// Finds out whether a silent command waits for input, and ends its input once it has waited for long.
@@ -678,38 +448,34 @@ fn look_at_input(output: &mut Output, timers: &mut Timers) {
 
 /// Ends a terminal whose command has ended, or that has no handles left.
 async fn finish(
-    mut command: Command,
+    mut leader: Leader,
     mut publisher: OutputPublisher,
     stage: watch::Sender<Stage>,
     terminated: bool,
 ) {
-    let mut known = command.status();
+    let mut known = leader.status().map(Exit::from);
     if known.is_none() {
         // Kill before the hangup, which could end the command too, with another signal.
-        command.kill();
-    }
-    let leaves_note = known.is_some() && !terminated;
-    if leaves_note && command.is_held() {
-        // The shim adds it while its output is still read, and the next daemon has it as well.
-        note_ended(&command, &publisher).await;
+        leader.signal(Signal::KILL);
     }
     publisher.output.close().await;
     if let Some(exit) = &known {
-        if leaves_note && !command.is_held() {
-            note_ended(&command, &publisher).await;
+        if !terminated {
+            note_ended(&leader, &publisher).await;
         }
         // Receivers of updates get the end before those that wait for the exit, unless they are behind.
         publisher.publish_end(exit);
         stage.send_replace(Stage::Exited(exit.clone()));
     }
-    let mut sweep = std::pin::pin!(command.end(terminated));
+    let mut sweep = std::pin::pin!(leader.end(terminated));
     let mut swept = false;
     while !swept || publisher.behind() {
         tokio::select! {
             () = publisher.publish(), if publisher.behind() => {}
-            exit = &mut sweep, if !swept => {
+            ending = &mut sweep, if !swept => {
                 swept = true;
                 let exit = known.take().unwrap_or_else(|| {
+                    let exit = ending.status.map(Exit::from).unwrap_or_default();
                     publisher.publish_end(&exit);
                     exit
                 });
@@ -719,20 +485,15 @@ async fn finish(
     }
 }
 
-/// Says in the output what ends with the command, or why it ended.
-async fn note_ended(command: &Command, publisher: &OutputPublisher) {
-    let note = if command.is_lost() {
-        "the process that held this terminal was ended, and the command with it".to_owned()
-    } else {
-        let processes = match command.descendants().await {
-            0 => return,
-            1 => "1 process".to_owned(),
-            count => format!("{count} processes"),
-        };
-        format!(
-            "ended with {processes} that the command left running; a server keeps running in the foreground of a terminal that is not \
-             released"
-        )
+/// Says in the output how many processes the command has left, which are about to be ended.
+async fn note_ended(leader: &Leader, publisher: &OutputPublisher) {
+    let processes = match leader.descendants().await {
+        0 => return,
+        1 => "1 process".to_owned(),
+        count => format!("{count} processes"),
     };
-    command.note(publisher.output.written(), &note).await;
+    publisher.output.written().note(&format!(
+        "ended with {processes} that the command left running; a server keeps running in the foreground of a terminal that is not \
+         released"
+    ));
 }

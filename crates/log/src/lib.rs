@@ -30,7 +30,7 @@ pub use memory::{Fault, Memory};
 pub use read::{Backlog, BlobPart, Lacking, Page};
 pub use retention::{Measure, Unused, UnusedPage, UnusedThread, Usage};
 pub use search::{Search, SearchCursor};
-pub use sqlite::{CarriedThread, Durability, Sqlite, carried_threads, free_bytes};
+pub use sqlite::{Durability, Sqlite, free_bytes};
 pub use turns::{FoundItem, FoundTurn, OPEN_NOTED, TurnsFound, TurnsWanted, UnfinishedItem};
 
 /// Copies of a log for backups.

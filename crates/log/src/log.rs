@@ -104,9 +104,6 @@ pub trait EventLog: Send + Sync + fmt::Debug {
     /// Returns what is stored of an agent's process.
     fn carried(&self, thread: ThreadId) -> LogFuture<'_, Carried>;
 
-    /// Returns all threads that have a [memo](Append::memo), with what is stored of their agents' processes.
-    fn carried_threads(&self) -> LogFuture<'_, Vec<(ThreadId, Carried)>>;
-
     /// Returns the last `seq` of the thread.
     fn last_seq(&self, thread: ThreadId) -> LogFuture<'_, Seq>;
 

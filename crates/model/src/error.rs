@@ -100,9 +100,6 @@ impl ErrorCode {
     }
 }
 
-/// The sentence with which a daemon that is stopping refuses what it has not begun, as [`ErrorCode::Overloaded`].
-pub const STOPPING: &str = "the daemon is stopping";
-
 /// A failure that the caller receives as an error.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 pub struct Failure {
@@ -127,11 +124,6 @@ impl Failure {
             detail: None,
             agent_error: None,
         }
-    }
-
-    /// Creates the failure of a request that a stopping daemon has not begun.
-    pub fn stopping() -> Self {
-        Self::new(ErrorCode::Overloaded, STOPPING)
     }
 
     /// Adds the agent's own JSON-RPC error.

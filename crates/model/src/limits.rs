@@ -89,10 +89,6 @@ pub struct Limits {
     /// Progress is text, a new or changed tool call, a changed plan, or a request. Time in which the agent waits for the
     /// user, a file or a terminal of the daemon does not count.
     pub agent_silence_secs: u64,
-    /// Seconds that an agent in a turn, which outlives the daemon, waits for the next one before it is ended.
-    pub orphan_turn_secs: u64,
-    /// The same for an agent that is in no turn.
-    pub orphan_idle_secs: u64,
     /// Bytes of the conversation so far that the daemon sends to an agent that lost its session; 0 sends none.
     pub recall_bytes: usize,
 }
@@ -123,8 +119,6 @@ impl Default for Limits {
             agent_memory_mib: 0,
             agent_bytes_per_sec: 4 << 20,
             agent_silence_secs: 7200,
-            orphan_turn_secs: 3600,
-            orphan_idle_secs: 60,
             recall_bytes: 64 << 10,
         }
     }
@@ -169,8 +163,6 @@ impl Limits {
             ("ping_secs", self.ping_secs),
             ("pong_secs", self.pong_secs),
             ("write_secs", self.write_secs),
-            ("orphan_turn_secs", self.orphan_turn_secs),
-            ("orphan_idle_secs", self.orphan_idle_secs),
         ];
         if let Some((name, _)) = counts.iter().find(|(_, value)| *value == 0) {
             return Err(format!("limits.{name} is 0: it must be at least 1"));

@@ -6,8 +6,6 @@
 use std::ops::Deref;
 use std::sync::Arc;
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
-
 use super::shell::Word;
 
 /// A suffix of a command's words. A clone shares the words.
@@ -41,18 +39,6 @@ impl Deref for CommandWords {
 
     fn deref(&self) -> &[Word] {
         &self.all[self.start..]
-    }
-}
-
-impl Serialize for CommandWords {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        (**self).serialize(serializer)
-    }
-}
-
-impl<'de> Deserialize<'de> for CommandWords {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Vec::<Word>::deserialize(deserializer).map(Self::from)
     }
 }
 

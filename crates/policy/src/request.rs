@@ -8,7 +8,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use acpd_model::limits::REQUEST_PATHS;
 use acpd_model::subject::{CallSubject, Variable};
 use acpd_model::{BlobId, Failure};
-use serde::{Deserialize, Serialize};
 
 use super::command_line;
 use super::path::{absolute, below, climbs, normalise};
@@ -38,45 +37,32 @@ pub struct RealPaths {
     pub roots: Vec<(String, String)>,
 }
 
-/// A request of an agent. It is serialized when a question about it must outlive the process; the texts of its input are not, because
-/// its changes are shown before.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+/// A request of an agent.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Request {
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) subjects: Vec<Subject>,
     /// The parts of the request, for users.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) shown: Vec<CallSubject>,
     /// The new contents of files, as far as the question shows them.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) texts: Vec<FileText>,
     /// The texts in the input, until the changes are shown.
-    #[serde(skip)]
     pub(super) input_texts: InputTexts,
     /// Files as they were named, but absolute.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) named: Vec<(Access, String)>,
     /// Directories with two names: the thread's, and the real path.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) roots: Vec<(String, String)>,
     /// The real paths of the programs that rules name by a path.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(super) programs: BTreeMap<String, String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) tool_name: Option<String>,
     /// Hash of the call's input as the agent sent it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) input: Option<BlobId>,
     /// Hash of the rest of the call ([`Bounds::call`](super::Bounds)).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) call: Option<BlobId>,
     /// Members of the input that acpd does not know.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) unknown_members: Vec<String>,
     pub(super) workspace: String,
     /// Base directory of relative paths and commands: the workspace's own, or one inside it.
     pub(super) base: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) home: Option<String>,
 }
 

@@ -1,14 +1,13 @@
 //! The parts of a request that are decided separately.
 
 use acpd_model::BlobId;
-use serde::{Deserialize, Serialize};
 
 use super::command_words::CommandWords;
 use super::path::normalise;
 use super::shell::{self, Word};
 
 /// ACP's tool kinds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the words are ACP's")]
 pub enum Kind {
     Read,
@@ -59,7 +58,7 @@ impl Kind {
 }
 
 /// A type of access to a file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
     /// Reads the content.
     Read,
@@ -74,7 +73,7 @@ pub enum Access {
 }
 
 /// One part of a request, which is decided separately.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Subject {
     /// A simple command, without wrappers such as `env` and `sh -c`.
     Command(Command),
@@ -131,7 +130,7 @@ impl Subject {
 }
 
 /// A simple command.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Command {
     /// The program and its arguments. The program is not an expansion.
     pub(super) words: CommandWords,
@@ -148,7 +147,7 @@ pub struct Command {
 }
 
 /// A program that is named by a path.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Program {
     /// Absolute path, which may contain `..` and links. `None` if the base directory of the path is unknown.
     pub(super) named: Option<String>,

@@ -7,7 +7,6 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 
 use acpd_model::BlobId;
-use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::member_names::{INSTRUCTIONS, REPLACED, TEXTS};
@@ -16,7 +15,7 @@ use super::member_names::{INSTRUCTIONS, REPLACED, TEXTS};
 const LINE_ENDS: [char; 2] = ['\r', '\n'];
 
 /// A text that a question showed for a file.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileText {
     /// Absolute path, without `..`.
     pub path: String,

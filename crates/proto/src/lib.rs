@@ -20,7 +20,6 @@ pub mod notify;
 pub mod projection;
 mod queue;
 pub mod surface;
-mod text_hash;
 pub mod thread;
 pub mod time;
 pub mod trace_context;

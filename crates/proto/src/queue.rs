@@ -31,10 +31,6 @@ impl<T> Queue<T> {
         item
     }
 
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &T> {
-        self.0.iter()
-    }
-
     pub(crate) fn len(&self) -> usize {
         self.0.len()
     }

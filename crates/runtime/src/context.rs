@@ -1,11 +1,9 @@
 //! State that all threads of a daemon share.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use acpd_host::Reserved;
-use acpd_log::{LogError, SharedLog};
-use acpd_model::ThreadId;
+use acpd_log::SharedLog;
 use acpd_model::limits::{LIVE_BYTES, SNAPSHOT_BYTES};
 use acpd_proto::surface::contract::Gate;
 use tokio::sync::watch;
@@ -16,7 +14,6 @@ use crate::agent::registry::Agents;
 use crate::agent::shared::SharedAgents;
 use crate::attachments::Attachments;
 use crate::bulk::Bulk;
-use crate::carry::{CarriedThreads, Taken};
 use crate::clock::Clock;
 use crate::feed::log_faults::LogFaults;
 use crate::feed::presence::Subscribers;
@@ -67,8 +64,6 @@ pub struct Parts {
     pub sinks: Sinks,
     /// Receives the events of which people are notified.
     pub notifications: Notifications,
-    /// The agents that the last daemon has left.
-    pub carried: CarriedThreads,
 }
 
 /// State that every thread of a daemon shares; cheap to clone.
@@ -114,8 +109,6 @@ pub struct Context {
     pub sinks: Sinks,
     /// Receives the events of which people are notified.
     pub notifications: Notifications,
-    /// The agents of threads that are not loaded.
-    pub carried: CarriedThreads,
     /// The subscribers of each thread.
     pub subscribers: Subscribers,
     /// The room for batches that subscribers have not received yet.
@@ -145,7 +138,6 @@ impl Context {
             shares,
             sinks,
             notifications,
-            carried,
         } = parts;
         let metrics = Arc::new(Metrics::new(log.clone()));
         let launcher = Launcher {
@@ -178,7 +170,6 @@ impl Context {
             shares,
             sinks,
             notifications,
-            carried,
             live_room: Room::new(LIVE_BYTES),
             unsent: UnsentAnswers::default(),
             snapshot_bytes: SNAPSHOT_BYTES,
@@ -192,18 +183,6 @@ impl Context {
         F: Future<Output = T> + Send + 'static,
     {
         self.bulk.run(read(self.log.clone())).await
-    }
-
-    /// Returns the agent of a thread that is being loaded, if one has outlived the thread.
-    pub(crate) async fn take_carried(&self, thread: ThreadId) -> Result<Taken, LogError> {
-        let grace = Duration::from_secs(self.limits.now().agent_exit_grace_secs);
-        self.carried.take(thread, &self.log, &self.host, grace).await
-    }
-
-    /// Ends the agents that no thread has, once all threads are unloaded.
-    pub async fn end_carried(&self) {
-        let grace = Duration::from_secs(self.limits.now().agent_exit_grace_secs);
-        self.carried.end(&self.log, &self.host, grace).await;
     }
 
     /// Returns the gate of a new connection.

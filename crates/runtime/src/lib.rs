@@ -14,7 +14,6 @@
 pub mod agent;
 pub mod attachments;
 pub mod bulk;
-pub mod carry;
 pub mod clock;
 pub mod config_file;
 pub mod context;

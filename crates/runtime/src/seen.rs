@@ -369,7 +369,7 @@ mod tests {
     }
 
     fn open(place: &tempfile::TempDir, clock: Clock) -> Seen {
-        Seen::open(Arc::new(LocalHost::default()), clock, place.path())
+        Seen::open(Arc::new(LocalHost), clock, place.path())
     }
 
     fn mark(number: u128, seen_at: Millis) -> SeenThread {

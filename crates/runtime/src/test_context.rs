@@ -12,7 +12,6 @@ use crate::agent::config::AgentConfig;
 use crate::agent::registry::{AgentBook, Agents};
 use crate::attachments::Attachments;
 use crate::bulk::Bulk;
-use crate::carry::CarriedThreads;
 use crate::clock::Clock;
 use crate::context::{Context, Parts};
 use crate::host::Host;
@@ -38,7 +37,7 @@ pub fn context_with_log(
     agents: BTreeMap<String, AgentConfig>,
     limits: Limits,
 ) -> Context {
-    let host: Arc<dyn Host> = Arc::new(LocalHost::default());
+    let host: Arc<dyn Host> = Arc::new(LocalHost);
     let clock = Clock::start();
     let policies = watch::channel(PolicyBook::new(None, &agents)).1;
     let book = AgentBook {
@@ -61,7 +60,6 @@ pub fn context_with_log(
         shares: Arc::new(NoShares),
         sinks: Sinks::default(),
         notifications: Notifications::off(),
-        carried: CarriedThreads::default(),
     })
 }
 

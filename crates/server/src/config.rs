@@ -150,18 +150,6 @@ config! {
 #sandbox = "workspace"
 "#,
         };
-        /// Whether agents outlive the daemon; an agent's own setting takes precedence.
-        survive: bool = About {
-            reload: Reload::Live,
-            settings: &[Setting::new(
-                "",
-                "`true`, `false`: whether agents, their terminals and turns [outlive the daemon](survival.md) (Linux)",
-                "`false`",
-            )],
-            template: r"# Whether agents, their terminals and turns outlive the daemon (Linux): docs/survival.md.
-#survive = false
-",
-        };
         /// The URL of the document from which "acpd agents update" downloads the registry; by default the official one.
         registry_url: Option<String> = About {
             reload: Reload::Live,
@@ -197,8 +185,6 @@ config! {
         /// A program that calls [`acpd_host::keep`] for `PROGRAM keep RUN`. It terminates the agents of a daemon that was killed.
         /// With `None`, the next start of the daemon terminates them.
         keeper: Option<PathBuf>;
-        /// The program of shims. With `None`, no agent outlives the daemon.
-        shim: Option<PathBuf>;
     }
 }
 
@@ -252,11 +238,6 @@ impl Config {
     /// Returns warnings about settings that name an unknown agent.
     pub fn warnings(&self, agents: &Agents) -> Vec<String> {
         let mut warnings = Vec::new();
-        if !cfg!(target_os = "linux") && self.survive {
-            warnings.push(
-                "survive has no effect on this system: agents outlive the daemon on Linux only".to_owned(),
-            );
-        }
         if let Some(name) = &self.default_agent
             && !agents.knows(name)
         {
@@ -278,7 +259,6 @@ impl Config {
         AgentBook {
             configured: self.agents.clone(),
             sandbox: self.sandbox.clone(),
-            survive: self.survive,
             default: self.default_agent.clone(),
             demo: self.demo.clone(),
         }
@@ -326,23 +306,8 @@ pub struct ServerConfig {
     pub insecure_listen: bool,
     /// Whether editors may speak version 2 of ACP.
     pub acp_v2: bool,
-    /// What a stop does with turns that can continue without the daemon.
-    pub on_stop: OnStop,
     /// The certificate and the key.
     pub tls: Option<TlsConfig>,
-}
-
-/// What a stop of the daemon does with the turns of agents that can outlive it. Other turns end.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum OnStop {
-    /// Ends them.
-    #[default]
-    End,
-    /// Waits until they have ended.
-    Drain,
-    /// Leaves them running for the next daemon.
-    Leave,
 }
 
 impl Section for ServerConfig {
@@ -355,11 +320,6 @@ impl Section for ServerConfig {
                 "acp_v2",
                 "`true`, `false`: whether editors may speak [version 2](acp.md#version-2) of ACP",
                 "`false`",
-            ),
-            Setting::new(
-                "on_stop",
-                "`\"end\"`, `\"drain\"`, `\"leave\"`: what a stop does with turns that can [outlive the daemon](survival.md#stops)",
-                "`\"end\"`",
             ),
             Setting::new("tls.cert", "path of a PEM file", "none"),
             Setting::new("tls.key", "path of a PEM file", "none"),
@@ -376,8 +336,6 @@ impl Section for ServerConfig {
 #insecure_listen = false
 # Speak version 2 of ACP, a preview, with editors that offer it.
 #acp_v2 = false
-# What a stop does with turns that can outlive the daemon: "end" them, "drain" (wait for them), or "leave" them running.
-#on_stop = "end"
 "#,
     };
 

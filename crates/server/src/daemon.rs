@@ -8,15 +8,14 @@ mod disk;
 mod listeners;
 mod live_settings;
 mod start_error;
-mod stopping;
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use acpd_host::{Shims, Supervision};
-use acpd_log::{EventLog, LogError, SharedLog, Sqlite};
+use acpd_host::Supervision;
+use acpd_log::{EventLog, LogError, Sqlite};
 use acpd_model::limits::{BLOB_PARTS_BYTES, SHUTDOWN_SECS};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
@@ -30,7 +29,7 @@ use crate::auth::shares::Shares;
 use crate::auth::store::AuthStore;
 use crate::auth::tokens;
 use crate::auth::tokens::TokensError;
-use crate::config::{Config, OnStop};
+use crate::config::Config;
 use crate::connection::acp::setup::ConnectionSetup;
 use crate::http::ServerState;
 use crate::http::host_check::AllowedHosts;
@@ -43,7 +42,6 @@ use acpd_runtime::agent::registry::Agents;
 use acpd_runtime::agent::sandbox;
 use acpd_runtime::attachments::Attachments;
 use acpd_runtime::bulk::Bulk;
-use acpd_runtime::carry::CarriedThreads;
 use acpd_runtime::clock::Clock;
 use acpd_runtime::config_file::ConfigFile;
 use acpd_runtime::context::{Context, Parts};
@@ -66,7 +64,6 @@ use self::listeners::{Listeners, LocalSockets, refuse_clear_text};
 use self::live_settings::LiveSettings;
 pub use self::live_settings::Reloaded;
 pub use self::start_error::StartError;
-use self::stopping::unload_threads;
 
 /// A running daemon.
 #[derive(Debug)]
@@ -82,13 +79,10 @@ pub struct Daemon {
     reaper: JoinHandle<()>,
     indexing: JoinHandle<()>,
     settings: LiveSettings,
-    shims: Option<Arc<Shims>>,
-    on_stop: OnStop,
 }
 
 impl Daemon {
-    /// Starts in this order: the log, agents that the last daemon left, other processes of an earlier run, threads, and then the
-    /// listeners. `token` overrides the
+    /// Starts in this order: the log, processes of an earlier run, threads, and then the listeners. `token` overrides the
     /// token of the data directory. `sinks` receive what is observed, and `config_file` what clients change in the configuration.
     /// `listener` already listens on the configured address; without it, the daemon opens one. `announce` receives the address before a
     /// client can connect to the sockets, so that each such client can find the network address.
@@ -121,15 +115,12 @@ impl Daemon {
         // The log is open, so no other daemon uses the data directory. What its last daemon left can be removed, and processes
         // terminated.
         acpd_files::remove_leftovers(data_dir);
-        let shims = shims(&config);
-        let host: Arc<dyn Host> = Arc::new(LocalHost::new(shims.clone()));
-        let carried = attach_agents(&config, &log, &host).await?;
-        let supervision = supervise(&config, carried.marks()).await?;
-        remove_sockets(shims.clone(), carried.shims()).await;
+        let supervision = supervise(&config).await?;
         let token = token.map_or_else(|| Token::load_or_create(data_dir), Ok)?;
         let certificate = load_certificate(&config, &names)?;
         let clock = known_clock(data_dir);
         let auth = open_auth(&token, data_dir, &log, clock).await?;
+        let host: Arc<dyn Host> = Arc::new(LocalHost);
         let targets = notify::targets(notify_settings.clone(), auth.devices());
         let has_targets = !targets.borrow().targets.is_empty();
         let (notifications, inbox) = Notifications::channel(has_targets);
@@ -149,7 +140,6 @@ impl Daemon {
             shares: Arc::new(auth.clone()),
             sinks,
             notifications,
-            carried,
         });
         let push = Arc::new(Push::new(notify_settings.clone(), auth.clone(), data_dir));
         let (by_push, has_tls) = (Arc::clone(&push), certificate.is_some());
@@ -187,17 +177,12 @@ impl Daemon {
             supervision,
             reaper: tokio::spawn(Supervision::reap()),
             settings,
-            shims,
-            on_stop: config.server.on_stop,
         })
     }
 
     /// Replaces the settings that a running daemon can change: policies, agents, limits, retention and notifications. Agents, threads and
     /// connections that exist keep the other settings that they started with.
     pub fn reload(&self, config: &Config) -> Reloaded {
-        if let Some(shims) = &self.shims {
-            shims.set_longest_line(longest_line(config));
-        }
         self.settings.reload(config)
     }
 
@@ -226,21 +211,11 @@ impl Daemon {
         self.certificate.as_ref().map_or(Ok(()), Certificate::reload)
     }
 
-    /// Shuts down as the configuration says: ends turns and records their end in the log, waits for them, or leaves them to the next
-    /// daemon. Gives agents that end their grace period, and closes all connections.
+    /// Shuts down: ends turns and records their end in the log, gives agents their grace period, and closes all
+    /// connections.
     pub async fn stop(self) {
-        let on_stop = self.on_stop;
-        self.shut_down(on_stop).await;
-    }
-
-    /// Shuts down and ends all turns, whatever the configuration says.
-    pub async fn end(self) {
-        self.shut_down(OnStop::End).await;
-    }
-
-    async fn shut_down(self, on_stop: OnStop) {
         let patience = Duration::from_secs(SHUTDOWN_SECS);
-        unload_threads(&self.server.service, on_stop).await;
+        self.server.service.directory.clone().close_within(patience).await;
         let notifications = &self.server.service.context.notifications;
         if tokio::time::timeout(patience, notifications.close())
             .await
@@ -300,48 +275,11 @@ async fn live_shares(data_dir: &Path, log: &Sqlite) -> Shares {
     shares
 }
 
-/// Returns the shims of the data directory, if there is a program for them.
-fn shims(config: &Config) -> Option<Arc<Shims>> {
-    let program = config.shim.clone()?;
-    let shims = Shims::new(program, &config.data_dir);
-    shims.set_longest_line(longest_line(config));
-    Some(Arc::new(shims))
-}
-
-/// Returns the length of the longest line that an agent may write, in bytes.
-fn longest_line(config: &Config) -> u64 {
-    u64::try_from(config.limits.agent_line_bytes).unwrap_or(u64::MAX)
-}
-
-/// Removes the sockets of shims that were killed, but not those of agents that continue.
-async fn remove_sockets(shims: Option<Arc<Shims>>, continued: Vec<String>) {
-    let Some(shims) = shims else { return };
-    let remove = move || shims.remove_leftovers(&continued);
-    let removed = tokio::task::spawn_blocking(remove).await;
-    match removed.unwrap_or_else(|error| Err(std::io::Error::other(error))) {
-        Ok(removed) if removed.is_empty() => {}
-        Ok(removed) => tracing::info!(?removed, "removed the sockets of shims that were killed"),
-        // They only take space.
-        Err(error) => tracing::warn!(%error, "the sockets of shims that were killed cannot be removed"),
-    }
-}
-
-/// Attaches the agents that the last daemon left. No daemon does so before it has locked the log.
-async fn attach_agents(
-    config: &Config,
-    log: &Arc<Sqlite>,
-    host: &Arc<dyn Host>,
-) -> Result<CarriedThreads, LogError> {
-    let log: SharedLog = log.clone();
-    let grace = Duration::from_secs(config.limits.agent_exit_grace_secs);
-    CarriedThreads::attach(&log, host, grace).await
-}
-
-/// Starts the supervision of processes, and terminates those of an earlier run, but not those with the `spared` marks.
-async fn supervise(config: &Config, spared: Vec<u64>) -> Result<Supervision, StartError> {
+/// Starts the supervision of processes, and terminates those of an earlier run.
+async fn supervise(config: &Config) -> Result<Supervision, StartError> {
     let (data_dir, keeper) = (config.data_dir.clone(), config.keeper.clone());
     let begin = move || {
-        let mut supervision = Supervision::begin(&data_dir, &spared)?;
+        let mut supervision = Supervision::begin(&data_dir)?;
         if let Some(program) = keeper
             && let Err(error) = supervision.start_keeper(&program)
         {

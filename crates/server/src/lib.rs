@@ -15,6 +15,6 @@ mod simulation;
 mod transport;
 
 pub use crate::http::{credentials, host_check};
-pub use config::{CodexConfig, Config, OnStop, PORT, ServerConfig, TracesConfig};
+pub use config::{CodexConfig, Config, PORT, ServerConfig, TracesConfig};
 pub use daemon::{Daemon, Reloaded, StartError};
 pub use notify::{NotificationsConfig, TargetConfig};

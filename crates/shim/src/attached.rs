@@ -15,8 +15,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::fs::{MemfdFlags, memfd_create};
-use rustix::io::{Errno, pwrite};
+use rustix::io::Errno;
 use rustix::net::sockopt::socket_peercred;
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
@@ -50,25 +49,20 @@ pub struct Starting {
 
 /// The process of a shim.
 #[derive(Debug)]
-pub(crate) struct Process {
+struct Process {
     pid: Pid,
     /// Refers to this process even when its number is another one's.
     file: OwnedFd,
 }
 
 impl Process {
-    pub(crate) fn open(pid: Pid) -> io::Result<Self> {
+    fn open(pid: Pid) -> io::Result<Self> {
         let file = pidfd_open(pid, PidfdFlags::empty())?;
         Ok(Self { pid, file })
     }
 
-    /// Returns its number. It may be another process's once this one has ended.
-    pub(crate) fn id(&self) -> u32 {
-        u32::try_from(self.pid.as_raw_pid()).unwrap_or_default()
-    }
-
     /// Sends a signal. A process that is gone needs none.
-    pub(crate) fn signal(&self, signal: Signal) -> io::Result<()> {
+    fn signal(&self, signal: Signal) -> io::Result<()> {
         match pidfd_send_signal(&self.file, signal) {
             Ok(()) | Err(Errno::SRCH) => Ok(()),
             Err(error) => Err(error.into()),
@@ -76,7 +70,7 @@ impl Process {
     }
 
     /// Waits until the process has ended. Returns whether it has.
-    pub(crate) fn has_ended_in(&self, patience: Duration) -> bool {
+    fn has_ended_in(&self, patience: Duration) -> bool {
         let deadline = Instant::now() + patience;
         loop {
             let left = deadline.saturating_duration_since(Instant::now());
@@ -101,29 +95,10 @@ impl Starting {
         start: &Start,
         rules: Option<BorrowedFd<'_>>,
     ) -> Result<(Self, Child), ShimError> {
-        Self::spawn_in(binary, directory, name, start, rules, None)
-    }
-
-    /// Like [`Starting::spawn`], for a process that starts in the directory `start_in`, which was opened before.
-    pub fn spawn_in(
-        binary: &Path,
-        directory: &Path,
-        name: &OsStr,
-        start: &Start,
-        rules: Option<BorrowedFd<'_>>,
-        start_in: Option<BorrowedFd<'_>>,
-    ) -> Result<(Self, Child), ShimError> {
         let place = Place::open(directory, name).map_err(ShimError::Place)?;
         let (channel, end) = Channel::pair().map_err(ShimError::Connection)?;
-        let start = Start {
-            opened_directory: start_in.is_some(),
-            ..start.clone()
-        };
         let block = start.to_block().map_err(ShimError::Block)?;
-        let descriptors: Vec<_> = std::iter::once(block.as_fd())
-            .chain(rules)
-            .chain(start_in)
-            .collect();
+        let descriptors: Vec<_> = std::iter::once(block.as_fd()).chain(rules).collect();
         // It waits in the connection until the shim reads.
         channel
             .send(&Frame::Start, &descriptors)
@@ -238,9 +213,6 @@ pub trait Streams: Sized {
     /// The shim has said that this is all output.
     fn end_output(&mut self, head: u64);
 
-    /// The process has ended. What was said about the end of its output before may be out of date.
-    fn end_process(&mut self) {}
-
     /// The shim is gone, so it moves nothing any more.
     fn lose_shim(&mut self);
 }
@@ -254,11 +226,6 @@ pub enum News {
     OutputEnded,
     /// The shim does not know this kind of frame.
     Refused(u32),
-    /// A sweep is over: the process and its descendants are gone.
-    Swept {
-        /// Processes that could not be ended.
-        left: u32,
-    },
     /// The process and its descendants are gone, and the shim exits. What was written is still there.
     Ended {
         /// Processes that could not be ended.
@@ -329,7 +296,7 @@ impl<S: Streams> Attached<S> {
 
     /// Returns the id of the shim. It may be another process's once the shim was reported as ended or lost.
     pub fn shim(&self) -> u32 {
-        self.shim.id()
+        u32::try_from(self.shim.pid.as_raw_pid()).unwrap_or_default()
     }
 
     /// Kills the shim, which does not do what it was asked for: a process of the same user may have stopped it. Its process ends with it,
@@ -368,7 +335,6 @@ impl<S: Streams> Attached<S> {
             let news = match frame {
                 Frame::Exited(status) => {
                     self.status = Some(status);
-                    self.streams.end_process();
                     News::Exited(status)
                 }
                 Frame::OutputEnded(head) => {
@@ -376,7 +342,6 @@ impl<S: Streams> Attached<S> {
                     News::OutputEnded
                 }
                 Frame::Refused(kind) => News::Refused(kind),
-                Frame::Swept(left) => News::Swept { left },
                 Frame::Bye(farewell) => {
                     self.streams.lose_shim();
                     match farewell {
@@ -399,14 +364,6 @@ impl<S: Streams> Attached<S> {
         self.ask(&Frame::Limits(seconds))
     }
 
-    /// Ends the process and its descendants as [`Attached::end`] does, but the shim stays. [`News::Swept`] says when. While a sweep is
-    /// under way, another may only shorten the time, and there is one news for all of them.
-    pub fn sweep(&self, grace: Duration) -> io::Result<()> {
-        // Its process may have stopped it.
-        self.shim.signal(Signal::CONT)?;
-        self.ask(&Frame::Sweep(millis(grace)))
-    }
-
     /// Sends a signal to the process's group.
     pub fn signal(&self, signal: u32) -> io::Result<()> {
         self.ask(&Frame::Signal(signal))
@@ -417,7 +374,8 @@ impl<S: Streams> Attached<S> {
     pub fn end(&self, grace: Duration) -> io::Result<()> {
         // Its process may have stopped it.
         self.shim.signal(Signal::CONT)?;
-        self.ask(&Frame::End(millis(grace)))
+        let millis = u64::try_from(grace.as_millis()).unwrap_or(u64::MAX);
+        self.ask(&Frame::End(millis))
     }
 
     /// Asks the shim for something. Acknowledgements that it has not read yet may leave no room at first.
@@ -430,10 +388,6 @@ impl<S: Streams> Attached<S> {
             sent => sent,
         }
     }
-}
-
-fn millis(time: Duration) -> u64 {
-    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
 /// Pipes of an agent. Its stdout loses nothing.
@@ -507,11 +461,6 @@ impl Pipes {
     /// Returns the last of stderr.
     pub fn errors(&self) -> &Backlog {
         &self.errors
-    }
-
-    /// Returns whether the shim moves all bytes, also while a daemon is attached.
-    pub fn is_copied(&self) -> bool {
-        self.copies
     }
 
     /// Returns a descriptor that is readable when [`Attached::fill`] may find output.
@@ -669,41 +618,31 @@ pub struct Terminal {
     master: OwnedFd,
     kept: Backlog,
     wake: OwnedFd,
-    /// Where the output ended, when no process had the terminal open.
-    end: Option<u64>,
-    /// The shim is gone.
-    is_alone: bool,
+    has_ended: bool,
 }
 
 impl Streams for Terminal {
     fn of(hello: &Hello, descriptors: Vec<OwnedFd>) -> io::Result<Self> {
         let mut descriptors = descriptors.into_iter();
         let mut next = || descriptors.next().ok_or(io::ErrorKind::InvalidData);
-        let facts = hello.facts;
-        if !facts.is_terminal {
+        if !hello.facts.is_terminal {
             return Err(io::ErrorKind::InvalidData.into());
         }
         Ok(Self {
             master: next()?,
             kept: Backlog::open(next()?)?,
             wake: next()?,
-            end: facts.output_ended.then_some(hello.head),
-            is_alone: false,
+            has_ended: hello.facts.output_ended,
         })
     }
 
-    fn end_output(&mut self, head: u64) {
-        self.end = Some(head);
-    }
-
-    fn end_process(&mut self) {
-        // It may have opened the terminal again.
-        self.end = None;
+    fn end_output(&mut self, _: u64) {
+        self.has_ended = true;
     }
 
     fn lose_shim(&mut self) {
         // It alone keeps output.
-        self.is_alone = true;
+        self.has_ended = true;
     }
 }
 
@@ -718,11 +657,9 @@ impl Terminal {
         &self.kept
     }
 
-    /// Returns whether all output is there: no process has the terminal open, or the shim is gone. While the process runs, it may
-    /// open the terminal again, and write more.
+    /// Returns whether no more output can arrive.
     pub fn has_ended(&self) -> bool {
-        let written = self.kept.written().ok();
-        self.is_alone || self.end.is_some() && self.end == written
+        self.has_ended
     }
 
     /// Returns a descriptor that is readable when output has arrived, until [`Terminal::clear`].
@@ -740,16 +677,6 @@ impl Attached<Terminal> {
     /// Sets the size of the terminal.
     pub fn resize(&self, columns: u16, rows: u16) -> io::Result<()> {
         self.ask(&Frame::Resize { columns, rows })
-    }
-
-    /// Makes this text a part of the output, as if a process had written it. The shim takes at most 4096 bytes.
-    pub fn note(&self, text: &[u8]) -> io::Result<()> {
-        let memory = memfd_create("acpd-note", MemfdFlags::CLOEXEC)?;
-        let written = crate::error::retried(|| pwrite(&memory, text, 0))?;
-        if written < text.len() {
-            return Err(io::ErrorKind::WriteZero.into());
-        }
-        self.channel.send(&Frame::Note, &[memory.as_fd()])
     }
 }
 

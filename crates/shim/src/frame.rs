@@ -118,46 +118,6 @@ pub struct Hello {
     pub status: Option<Status>,
 }
 
-/// What a shim says about itself to a process of its user that has no token.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct State {
-    /// Id of the process. It may be another process's once the process has ended.
-    pub process: u32,
-    /// A daemon is attached.
-    pub is_attached: bool,
-    /// The process has ended. The shim keeps its output and status.
-    pub has_ended: bool,
-    /// The process is on a terminal.
-    pub is_terminal: bool,
-    /// Seconds since a daemon has attached, or since the last one was lost.
-    pub secs: u64,
-    /// Bytes of output that no log is known to have. A terminal has none.
-    pub unread: u64,
-}
-
-impl State {
-    fn numbers(self) -> [u64; 4] {
-        let bits = [self.is_attached, self.has_ended, self.is_terminal];
-        let bits = bits
-            .iter()
-            .rev()
-            .fold(0, |number, bit| number << 1 | u64::from(*bit));
-        [bits << 32 | u64::from(self.process), self.secs, self.unread, 0]
-    }
-
-    fn of_numbers([process, secs, unread]: [u64; 3]) -> Self {
-        let bit = |place: u32| process >> (32 + place) & 1 == 1;
-        Self {
-            process: low(process),
-            is_attached: bit(0),
-            has_ended: bit(1),
-            is_terminal: bit(2),
-            secs,
-            unread,
-        }
-    }
-}
-
 /// Why a shim closes a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Farewell {
@@ -259,16 +219,6 @@ pub enum Frame {
     OutputEnded(u64),
     /// Shim: the receiver does not know this kind of frame, or it makes no sense here.
     Refused(u32),
-    /// Daemon: ends the process and all its descendants as [`Frame::End`] does, but the shim stays, with the output.
-    Sweep(u64),
-    /// Shim: a sweep is over, with this number of processes that could not be ended.
-    Swept(u32),
-    /// Daemon: the text of the descriptor becomes a part of a terminal's output.
-    Note,
-    /// A command: asks for the shim's state, without a token. The shim answers and closes the connection.
-    Look,
-    /// Shim: its state.
-    State(State),
     /// A frame of a later version.
     Unknown(u32),
 }
@@ -291,11 +241,6 @@ impl Frame {
             Self::Flush(_) => 12,
             Self::OutputEnded(_) => 13,
             Self::Refused(_) => 14,
-            Self::Sweep(_) => 15,
-            Self::Swept(_) => 16,
-            Self::Note => 17,
-            Self::Look => 18,
-            Self::State(_) => 19,
             Self::Unknown(kind) => *kind,
         }
     }
@@ -317,19 +262,15 @@ impl Frame {
             | Self::Limits(number)
             | Self::End(number)
             | Self::Flush(number)
-            | Self::Sweep(number)
             | Self::OutputEnded(number) => [number, 0, 0, 0],
-            Self::Signal(number) | Self::Refused(number) | Self::Swept(number) => {
-                [u64::from(number), 0, 0, 0]
-            }
+            Self::Signal(number) | Self::Refused(number) => [u64::from(number), 0, 0, 0],
             Self::Resize { columns, rows } => [u64::from(columns), u64::from(rows), 0, 0],
             Self::Exited(status) => [Status::number(Some(status)), 0, 0, 0],
             Self::Bye(farewell) => {
                 let [reason, detail, second] = farewell.numbers();
                 [reason, detail, second, 0]
             }
-            Self::State(state) => state.numbers(),
-            Self::CloseStdin | Self::Start | Self::Note | Self::Look | Self::Unknown(_) => [0; 4],
+            Self::CloseStdin | Self::Start | Self::Unknown(_) => [0; 4],
         };
         let mut bytes = [0; FRAME_BYTES];
         bytes[..4].copy_from_slice(&self.kind().to_le_bytes());
@@ -378,11 +319,6 @@ impl Frame {
             12 => Self::Flush(a),
             13 => Self::OutputEnded(a),
             14 => Self::Refused(low(a)),
-            15 => Self::Sweep(a),
-            16 => Self::Swept(low(a)),
-            17 => Self::Note,
-            18 => Self::Look,
-            19 => Self::State(State::of_numbers([a, b, c])),
             kind => Self::Unknown(kind),
         })
     }
@@ -509,33 +445,6 @@ mod tests {
                 Frame::Refused(99),
                 "0e00000001000000 6300000000000000 0000000000000000 0000000000000000 0000000000000000",
             ),
-            (
-                Frame::Sweep(500),
-                "0f00000001000000 f401000000000000 0000000000000000 0000000000000000 0000000000000000",
-            ),
-            (
-                Frame::Swept(2),
-                "1000000001000000 0200000000000000 0000000000000000 0000000000000000 0000000000000000",
-            ),
-            (
-                Frame::Note,
-                "1100000001000000 0000000000000000 0000000000000000 0000000000000000 0000000000000000",
-            ),
-            (
-                Frame::Look,
-                "1200000001000000 0000000000000000 0000000000000000 0000000000000000 0000000000000000",
-            ),
-            (
-                Frame::State(State {
-                    process: 0x1234,
-                    is_attached: false,
-                    has_ended: true,
-                    is_terminal: true,
-                    secs: 60,
-                    unread: 5,
-                }),
-                "1300000001000000 3412000006000000 3c00000000000000 0500000000000000 0000000000000000",
-            ),
         ]
     }
 
@@ -599,7 +508,7 @@ mod tests {
                 // Small numbers, whole ones, and high bits alone.
                 word.copy_from_slice(&(seed >> [0, 32, 56, 60][round % 4]).to_le_bytes());
             }
-            let kind = u32::try_from(round % 19).unwrap();
+            let kind = u32::try_from(round % 17).unwrap();
             bytes[..4].copy_from_slice(&kind.to_le_bytes());
             let frame = Frame::decode(&bytes).unwrap();
             assert_eq!(frame.kind(), kind);

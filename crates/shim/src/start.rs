@@ -78,10 +78,6 @@ pub struct Start {
     pub open_files: Option<OpenFiles>,
     /// A filter of system calls, as instructions for the kernel: 8 bytes each, their numbers in little-endian order.
     pub filter: Vec<u8>,
-    /// Bytes that are typed into a terminal before its process starts.
-    pub input: Vec<u8>,
-    /// The process starts in the directory of the last descriptor, wherever its path leads by then.
-    pub opened_directory: bool,
 }
 
 const TOKEN: u8 = 1;
@@ -98,8 +94,6 @@ const MARK: u8 = 11;
 const OPEN_FILES: u8 = 12;
 const FILTER: u8 = 13;
 const SHIM_MARK: u8 = 14;
-const INPUT: u8 = 15;
-const OPENED_DIRECTORY: u8 = 16;
 
 impl Start {
     /// Returns a process with the default for everything but these.
@@ -117,8 +111,6 @@ impl Start {
             shim_mark: None,
             open_files: None,
             filter: Vec::new(),
-            input: Vec::new(),
-            opened_directory: false,
         }
     }
 
@@ -155,12 +147,6 @@ impl Start {
         }
         if let Some(mark) = self.shim_mark {
             block.numbers(SHIM_MARK, &[mark])?;
-        }
-        if !self.input.is_empty() {
-            block.field(INPUT, &self.input)?;
-        }
-        if self.opened_directory {
-            block.field(OPENED_DIRECTORY, &[])?;
         }
         Ok(block.0)
     }
@@ -207,8 +193,6 @@ impl Start {
                 }
                 FILTER => start.filter = field.to_vec(),
                 SHIM_MARK => start.shim_mark = Some(numbers::<1>(field)?[0]),
-                INPUT => start.input = field.to_vec(),
-                OPENED_DIRECTORY => start.opened_directory = true,
                 _ => return None,
             }
         }
@@ -320,8 +304,6 @@ mod tests {
                 rows: 30,
                 kept: 1 << 20,
             },
-            input: vec![4, 4],
-            opened_directory: true,
             ..full.clone()
         };
         [plain, full, terminal]
@@ -360,11 +342,6 @@ mod tests {
             streams: full_terminal.streams,
             ..plain
         };
-        let later_terminal = Start {
-            input: full_terminal.input,
-            opened_directory: true,
-            ..plain_terminal.clone()
-        };
         let first = Start {
             shim_mark: None,
             ..full.clone()
@@ -373,7 +350,6 @@ mod tests {
             (first, format!("{pipes}{filter}")),
             (full, format!("{pipes}{filter}{shim_mark}")),
             (plain_terminal, terminal.to_owned()),
-            (later_terminal, format!("{terminal} 0f 02000000 0404 10 00000000")),
         ] {
             let digits: Vec<char> = block.chars().filter(|digit| *digit != ' ').collect();
             let bytes: Vec<u8> = digits

@@ -19,7 +19,7 @@ export interface FollowOptions {
   onEvent?: (event: ThreadEvent) => void;
   /**
    * Called once when the subscription ends; with an error, unless it was closed on purpose. The error of a refused first request may be
-   * `retryable`. One with the code `overloaded`, as of a daemon that is stopping, comes only after 30 s on one connection.
+   * `retryable`.
    */
   onEnd?: (error?: Error) => void;
   /** Closes the subscription. */
@@ -60,8 +60,6 @@ export class Subscription implements AsyncIterable<ThreadEvent> {
   synced = false;
   /** For the stream only: whether the daemon has responded for this reader. */
   begun = false;
-  /** For the stream only: when a first request that the daemon has no room for has been repeated for long enough. */
-  overloadedUntil: number | undefined;
 
   #taken: number | undefined;
   #cursor: number | undefined;

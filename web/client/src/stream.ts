@@ -31,15 +31,6 @@ export interface Wire {
 /** Minimum time between two catch-up requests for slow readers; each counts against the daemon's request limit. */
 const CATCH_UP_MS = 1_000;
 
-/** The code of a daemon that has no room for a request now, or that is stopping. */
-const OVERLOADED = "overloaded";
-
-/**
- * How long a first request is repeated that the daemon has no room for. A daemon that stops takes less, and the loss of its connection
- * begins the time anew.
- */
-const OVERLOADED_FOR_MS = 30_000;
-
 /** All readers of one thread. */
 export class ThreadStream {
   readonly #readers = new Set<Subscription>();
@@ -133,7 +124,6 @@ export class ThreadStream {
   lost(): void {
     for (const reader of this.#readers) {
       reader.synced = false;
-      reader.overloadedUntil = undefined;
     }
     this.#subscribed = false;
     this.wire.clock.clear(this.#timer);
@@ -247,22 +237,12 @@ export class ThreadStream {
       this.#failures++;
     }
     for (const reader of readers.length > 0 || passes ? readers : [...this.#readers]) {
-      // The caller of a new one learns why, and decides about a retry, unless the daemon may be stopping: then the next one has the thread.
-      if (!passes || (!reader.begun && !this.#mayBeStopping(reader, error))) {
+      // The caller of a new one learns why, and decides about a retry.
+      if (!passes || !reader.begun) {
         reader.end(error);
       }
     }
     this.#pump();
-  }
-
-  /** Returns whether the daemon that has refused a reader's first request may be stopping. Its connection ends soon then. */
-  #mayBeStopping(reader: Subscription, error: AcpdError): boolean {
-    if (error.code !== OVERLOADED) {
-      return false;
-    }
-    const now = this.wire.clock.now();
-    reader.overloadedUntil ??= now + OVERLOADED_FOR_MS;
-    return now < reader.overloadedUntil;
   }
 }
 

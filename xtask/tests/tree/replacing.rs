@@ -48,9 +48,7 @@ const SYNC_FILES: [&str; 2] = [
 ];
 
 fn product(text: &str) -> &str {
-    let ends = ["#[cfg(test)]", "#[cfg(all(test, "].map(|tests| text.find(tests));
-    let end = ends.into_iter().flatten().min();
-    &text[..end.unwrap_or(text.len())]
+    text.split("#[cfg(test)]").next().unwrap_or_default()
 }
 
 fn renames(text: &str) -> bool {

@@ -93,22 +93,17 @@ fn is_rust(path: &Path) -> bool {
 }
 
 /// Collects the files below the folder of `root`, a `main.rs` or `mod.rs`, that nothing declares as a module: Rust passes
-/// them over, and the tests in them. A module beside it may include a file by its path, so that its tests run in several modules.
+/// them over, and the tests in them.
 fn undeclared(root: &Path, found: &mut Vec<PathBuf>) {
     let source = std::fs::read_to_string(root).unwrap();
-    let beside = entries(root.parent().unwrap());
-    let files = beside.iter().filter(|path| is_rust(path));
-    let sources: Vec<_> = files.map(|path| std::fs::read_to_string(path).unwrap()).collect();
-    for path in beside {
+    for path in entries(root.parent().unwrap()) {
         let inside = path.join("mod.rs");
         if path == root || !(is_rust(&path) || inside.is_file()) {
             continue;
         }
         let name = path.file_stem().unwrap().to_string_lossy();
         let declared = |line: &str| line.trim_start_matches("pub ") == format!("mod {name};");
-        let line = format!("#[path = \"{name}.rs\"]");
-        let included = |source: &String| source.lines().any(|included| included == line);
-        if !source.lines().any(declared) && !sources.iter().any(included) {
+        if !source.lines().any(declared) {
             found.push(path);
         } else if inside.is_file() {
             undeclared(&inside, found);

@@ -23,13 +23,6 @@ from .subscription import Feed, FollowOptions, Subscription, Taken
 #: Seconds between two catch-up requests for slow readers; each counts against the daemon's request limit.
 _CATCH_UP = 1.0
 
-#: The code of a daemon that has no room for a request now, or that is stopping.
-_OVERLOADED = "overloaded"
-
-#: Seconds for which a first request is repeated that the daemon has no room for. A daemon that stops takes less, and the loss
-#: of its connection begins the time anew.
-_OVERLOADED_FOR = 30.0
-
 #: Below this number of outstanding events for a slow reader, it is cheaper to receive them.
 _PARK_EVENTS = 10_000
 
@@ -117,7 +110,6 @@ class ThreadStream:
         """Handles the loss of the subscription."""
         for reader in self._readers:
             reader.synced = False
-            reader.overloaded_until = None
         self._subscribed = False
         self._cancel_timer()
 
@@ -213,18 +205,7 @@ class ThreadStream:
             self._later(self._wire.backoff.delay(self._failures))
             self._failures += 1
         for reader in readers or ([] if error.retryable else list(self._readers)):
-            # The caller of a new one learns why, and decides about a retry, unless the daemon may be stopping: then the next one
-            # has the thread.
-            if not error.retryable or not (reader.begun or _may_be_stopping(reader, error)):
+            # The caller of a new one learns why, and decides about a retry.
+            if not error.retryable or not reader.begun:
                 reader.end(error)
         self._pump()
-
-
-def _may_be_stopping(reader: Subscription, error: AcpdError) -> bool:
-    """Returns whether the daemon that has refused a reader's first request may be stopping. Its connection ends soon then."""
-    if error.code != _OVERLOADED:
-        return False
-    now = asyncio.get_running_loop().time()
-    if reader.overloaded_until is None:
-        reader.overloaded_until = now + _OVERLOADED_FOR
-    return now < reader.overloaded_until

@@ -73,8 +73,6 @@ class Subscription:
         self.synced = False
         #: For the stream only: whether the daemon has responded for this reader.
         self.begun = False
-        #: For the stream only: when a first request that the daemon has no room for has been repeated for long enough.
-        self.overloaded_until: float | None = None
         #: For the stream only: the last accepted event.
         self.taken = options.after
         #: For the stream only: whether the buffer is full.

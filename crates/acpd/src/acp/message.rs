@@ -4,8 +4,6 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use acpd_model::ErrorCode;
-use acpd_model::error::STOPPING;
 use acpd_proto::surface::acp::thread_and_lane;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -30,23 +28,10 @@ pub struct Message<'a> {
     error: Option<&'a RawValue>,
 }
 
-/// The members of an error that the pipe reads.
+/// The member of an error that the pipe reads.
 #[derive(Deserialize)]
-struct RpcError<'a> {
+struct Failure {
     message: String,
-    #[serde(borrow, default)]
-    data: Option<&'a RawValue>,
-}
-
-/// The `data` of an error of the daemon.
-#[derive(Deserialize)]
-struct ErrorData {
-    acpd: ErrorDetails,
-}
-
-#[derive(Deserialize)]
-struct ErrorDetails {
-    code: String,
 }
 
 /// The member of the result of `initialize` that the pipe reads.
@@ -150,23 +135,8 @@ impl<'a> Message<'a> {
 
     /// Returns the reason for an error response, if it has one.
     pub fn reason(&self) -> Option<String> {
-        Some(self.rpc_error()?.message)
-    }
-
-    /// Returns whether this is an error with which the daemon refuses what it has not begun and may do later.
-    pub fn is_overloaded(&self) -> bool {
-        let data = self.rpc_error().and_then(|error| error.data);
-        let data: Option<ErrorData> = data.and_then(|data| serde_json::from_str(data.get()).ok());
-        data.is_some_and(|data| data.acpd.code == ErrorCode::Overloaded.word())
-    }
-
-    /// Returns whether this is the refusal of a daemon that is stopping.
-    pub fn is_stopping(&self) -> bool {
-        self.is_overloaded() && self.reason().as_deref() == Some(STOPPING)
-    }
-
-    fn rpc_error(&self) -> Option<RpcError<'a>> {
-        serde_json::from_str(self.error?.get()).ok()
+        let failure: Option<Failure> = serde_json::from_str(self.error?.get()).ok();
+        failure.map(|failure| failure.message)
     }
 
     /// Parses the params.
@@ -214,9 +184,6 @@ pub struct ConnectionHeader<'a> {
     /// The turn of the last prompt in each session that was answered before it ended. Left out if empty as well.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub own: BTreeMap<&'a str, &'a str>,
-    /// The highest number in the ids of requests of agents that the editor has received. Left out without one.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub calls: Option<u64>,
     pub prompts: Vec<PendingPrompt<'a>>,
 }
 

@@ -6,7 +6,7 @@
 mod message;
 mod pipe;
 
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 use tokio::sync::mpsc;
 
@@ -73,10 +73,9 @@ pub async fn acp(settings: &Settings, args: AcpArgs) -> anyhow::Result<Exit> {
         .transpose()?;
     let mut session = Session {
         settings,
-        pipe: Pipe::new(Purpose { agent, cwd, thread }, own_key()),
+        pipe: Pipe::new(Purpose { agent, cwd, thread }),
         lines: stdio::lines(settings.daemon.limits.editor_message_bytes()),
         held: None,
-        backs_off: false,
         stdout: Stdout::start(),
     };
     let ended = session.run().await;
@@ -110,7 +109,7 @@ pub async fn refuse(reason: &anyhow::Error) {
         cwd: None,
         thread: None,
     };
-    let mut pipe = Pipe::new(purpose, own_key());
+    let mut pipe = Pipe::new(purpose);
     wait_for_request(&mut pipe, lines).await;
     pipe.give_up(&sentence(reason));
     while let Some(output) = pipe.poll_output() {
@@ -137,12 +136,6 @@ async fn wait_for_request(pipe: &mut Pipe, mut lines: mpsc::Receiver<String>) {
     let _ = tokio::time::timeout(FIRST_REQUEST, read).await;
 }
 
-/// Returns a key that no other pipe uses.
-fn own_key() -> String {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    format!("{}-{}", std::process::id(), now.as_nanos())
-}
-
 async fn open(reached: Reached) -> anyhow::Result<Link> {
     Link::open(reached, "/acp").await
 }
@@ -153,8 +146,6 @@ struct Session<'a> {
     lines: mpsc::Receiver<String>,
     /// A line that the editor sent while there was no connection.
     held: Option<String>,
-    /// Whether the daemon that is reached now is stopping.
-    backs_off: bool,
     stdout: Stdout,
 }
 
@@ -226,10 +217,6 @@ impl Session<'_> {
                 }
                 // The caller notifies the pipe of the loss next.
                 (Output::ToDaemon(_), None) => {}
-                (Output::Reconnect, _) => {
-                    *link = None;
-                    self.backs_off = true;
-                }
                 (Output::Say(text), _) => print::err(&format!("acpd: {}\n", plain(&text))),
                 (Output::Fail(text), _) => return Err(anyhow::anyhow!(text).into()),
             }
@@ -242,9 +229,6 @@ impl Session<'_> {
         print::err("acpd: connection to the daemon lost; reconnecting\n");
         let since = Instant::now();
         let [mut wait, longest] = ATTEMPTS;
-        if std::mem::take(&mut self.backs_off) {
-            self.pause(longest).await?;
-        }
         loop {
             let is_local = self.settings.remote.is_none();
             let is_wanted = self.held.is_some() || self.pipe.is_awaited();
@@ -267,21 +251,14 @@ impl Session<'_> {
                 // A daemon that is starting or stopping may refuse the connection.
                 Ok(None) | Err(_) => {}
             }
-            self.pause(wait).await?;
-            wait = (2 * wait).min(longest);
+            tokio::select! {
+                () = tokio::time::sleep(wait) => wait = (2 * wait).min(longest),
+                line = self.lines.recv(), if self.held.is_none() => match line {
+                    Some(line) => self.held = Some(line),
+                    None => return Err(End::Editor),
+                },
+            }
         }
-    }
-
-    /// Waits, or until the editor sends a line.
-    async fn pause(&mut self, wait: Duration) -> Result<(), End> {
-        tokio::select! {
-            () = tokio::time::sleep(wait) => {}
-            line = self.lines.recv(), if self.held.is_none() => match line {
-                Some(line) => self.held = Some(line),
-                None => return Err(End::Editor),
-            },
-        }
-        Ok(())
     }
 
     fn patience(&self) -> Duration {

@@ -2,15 +2,13 @@
 //!
 //! In: lines of the editor, messages of the daemon, and that the connection is lost or back. Out: the same lines and
 //! messages, unchanged. After a loss, also the handshake, a resume of each session from the last event that the editor
-//! has seen, and the prompts without a response. The daemon finds them in the log by the names that the pipe has given them; those
-//! that are not there are sent again. The outcome of any other request in flight is unknown, and its error response states that. A
-//! state machine: no clock, no files, no connection.
+//! has seen, and the prompts without a response. The outcome of any other request in flight is unknown, and its error
+//! response states that. A state machine: no clock, no files, no connection.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::PathBuf;
 
-use acpd_proto::surface::acp::call_number;
 use acpd_proto::wire::{Found, read_unclean_message};
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -27,8 +25,6 @@ pub enum Output {
     ToDaemon(String),
     /// A diagnostic for the user.
     Say(String),
-    /// The daemon is stopping: the caller drops the connection, and connects to the next one.
-    Reconnect,
     /// An error that ends the pipe.
     Fail(String),
 }
@@ -48,8 +44,6 @@ pub struct Purpose {
 #[derive(Debug)]
 pub struct Pipe {
     purpose: Purpose,
-    /// Part of the names of prompts: no other pipe has it.
-    key: String,
     /// Whether the thread of `purpose` was opened.
     opened: bool,
     phase: Phase,
@@ -61,16 +55,10 @@ pub struct Pipe {
     pending: BTreeMap<String, Pending>,
     /// The daemon's requests that the editor has not answered, with their sessions.
     asked: BTreeMap<String, Option<String>>,
-    /// The editor's last answers, by id. The daemon may have been killed before it stored one.
-    given: BTreeMap<String, Given>,
     sessions: BTreeMap<String, Session>,
     /// The pipe's own resume requests, by id, with the session that each resumes.
     resuming: BTreeMap<String, String>,
     own_requests: u64,
-    /// How many requests the editor has sent.
-    requests: u64,
-    /// The highest number in the ids of requests of agents that the editor has received.
-    calls: Option<u64>,
     out: VecDeque<Output>,
 }
 
@@ -91,25 +79,10 @@ struct Pending {
     method: String,
     session: Option<String>,
     line: String,
-    /// Its place among all requests of the editor.
-    number: u64,
-    /// The name of a prompt in the log: the pipe's, or the daemon's if the editor gave a key.
+    /// The daemon's name for a prompt.
     name: Option<String>,
     /// Whether the editor received a message of this request's session meanwhile.
     shown: bool,
-    /// Whether this connection only answers the prompt, which was sent on an earlier one.
-    is_claimed: bool,
-    /// Whether the request is sent again as soon as the sessions are resumed.
-    is_due: bool,
-}
-
-/// An answer of the editor.
-#[derive(Debug)]
-struct Given {
-    session: Option<String>,
-    line: String,
-    /// Whether it was sent on an earlier connection.
-    is_lost: bool,
 }
 
 #[derive(Debug, Default)]
@@ -134,24 +107,6 @@ struct Session {
     own: Option<String>,
 }
 
-impl Pending {
-    /// Returns what the daemon receives: the name of a prompt first.
-    fn texts(&self) -> Vec<String> {
-        let name = self.name.as_ref().map(|name| {
-            json!({ "jsonrpc": "2.0", "method": "_acpd/prompt", "params": { "name": name } }).to_string()
-        });
-        name.into_iter().chain([self.line.clone()]).collect()
-    }
-
-    /// Returns whether the request can be sent again if the daemon has not begun it.
-    fn is_repeatable(&self) -> bool {
-        self.name.is_some() || REPEATABLE.contains(&&*self.method)
-    }
-}
-
-/// Answers that are kept.
-const GIVEN: usize = 64;
-
 /// Requests that are safe to repeat.
 const REPEATABLE: [&str; 5] = [
     "initialize",
@@ -168,23 +123,19 @@ const VERSION_2: u64 = 2;
 const HELLO: &str = "\"acpd-pipe-hello\"";
 
 impl Pipe {
-    /// Creates a pipe without a connection. No other pipe has the same key.
-    pub fn new(purpose: Purpose, key: String) -> Self {
+    /// Creates a pipe without a connection.
+    pub fn new(purpose: Purpose) -> Self {
         Self {
             purpose,
-            key,
             opened: false,
             phase: Phase::Lost,
             hello: None,
             version: None,
             pending: BTreeMap::new(),
             asked: BTreeMap::new(),
-            given: BTreeMap::new(),
             sessions: BTreeMap::new(),
             resuming: BTreeMap::new(),
             own_requests: 0,
-            requests: 0,
-            calls: None,
             out: VecDeque::new(),
         }
     }
@@ -229,16 +180,11 @@ impl Pipe {
                 .collect(),
             early: early.map(|(name, _)| name.as_str()).collect(),
             own: own.collect(),
-            calls: self.calls,
             prompts: prompts.collect(),
         };
         // A header of strings and numbers always serializes.
         let header = serde_json::to_string(&header).unwrap_or_default();
         self.send_to_daemon(format!("{{\"acpd\":{header}}}"));
-        for pending in self.pending.values_mut() {
-            pending.is_claimed = pending.name.is_some();
-            pending.is_due = pending.name.is_none();
-        }
         self.phase = Phase::Attached;
         let is_greeted = !self
             .pending
@@ -263,9 +209,6 @@ impl Pipe {
             shown.append(&mut session.skip);
             session.skip = shown;
             session.live = false;
-        }
-        for given in self.given.values_mut() {
-            given.is_lost = true;
         }
         let sessions = &self.sessions;
         let is_unknown = |_: &String, pending: &mut Pending| {
@@ -320,8 +263,26 @@ impl Pipe {
         if let Some(message) = Message::read(&line) {
             let session = message.named().session_id;
             match (message.key(), message.method.as_deref()) {
-                (Some(id), Some(method)) => return self.editor_request(id, method, session, &line),
-                (Some(id), None) => self.editor_answer(id, &message, &line),
+                (Some(id), Some(method)) => {
+                    if method == "initialize" && self.hello.is_none() {
+                        self.hello = Some(line.clone());
+                    }
+                    if method == "session/prompt"
+                        && let Some(session) = session.as_ref().and_then(|name| self.sessions.get_mut(name))
+                    {
+                        // The cancellation does not concern this prompt.
+                        session.cancelled = false;
+                    }
+                    let pending = Pending {
+                        method: method.to_owned(),
+                        session,
+                        line: line.clone(),
+                        name: None,
+                        shown: false,
+                    };
+                    self.pending.insert(id.to_owned(), pending);
+                }
+                (Some(id), None) => drop(self.asked.remove(id)),
                 (None, Some("session/cancel")) => {
                     let is_awaited = self.awaits_prompt(session.as_deref());
                     if let Some(session) = session.and_then(|session| self.sessions.get_mut(&session)) {
@@ -333,51 +294,6 @@ impl Pipe {
             }
         }
         self.send_to_daemon(line);
-    }
-
-    fn editor_request(&mut self, id: &str, method: &str, session: Option<String>, line: &str) {
-        if method == "initialize" && self.hello.is_none() {
-            self.hello = Some(line.to_owned());
-        }
-        self.requests += 1;
-        let is_prompt = method == "session/prompt";
-        if is_prompt && let Some(session) = session.as_ref().and_then(|name| self.sessions.get_mut(name)) {
-            // The cancellation does not concern this prompt.
-            session.cancelled = false;
-        }
-        let pending = Pending {
-            method: method.to_owned(),
-            session,
-            line: line.to_owned(),
-            number: self.requests,
-            name: is_prompt.then(|| format!("acp:pipe-{}:{}", self.key, self.requests)),
-            shown: false,
-            is_claimed: false,
-            is_due: false,
-        };
-        for text in pending.texts() {
-            self.send_to_daemon(text);
-        }
-        self.pending.insert(id.to_owned(), pending);
-    }
-
-    /// Records an answer. An error decides nothing, and the daemon never sends a request of an agent again.
-    fn editor_answer(&mut self, id: &str, message: &Message<'_>, line: &str) {
-        let Some(session) = self.asked.remove(id) else {
-            return;
-        };
-        if message.answered().is_none() || call_number(id).is_some() {
-            return;
-        }
-        if self.given.len() >= GIVEN {
-            self.given.pop_first();
-        }
-        let given = Given {
-            session,
-            line: line.to_owned(),
-            is_lost: false,
-        };
-        self.given.insert(id.to_owned(), given);
     }
 
     /// Handles a message of the daemon.
@@ -405,16 +321,10 @@ impl Pipe {
                 drop(request.map(|request| self.asked.remove(request.get())));
             }
             (Some(id), Some(_)) => {
-                self.calls = self.calls.max(call_number(id));
                 // The editor already shows this request.
-                if self.asked.contains_key(id) {
+                if self.asked.insert(id.to_owned(), message.session()).is_some() {
                     return;
                 }
-                // The editor has answered it, but the lost connection's daemon has not stored that.
-                if let Some(given) = self.given.remove(id).filter(|given| given.is_lost) {
-                    return self.send_to_daemon(given.line);
-                }
-                self.asked.insert(id.to_owned(), message.session());
             }
             (None, Some(_)) => {
                 let session = message.session();
@@ -423,7 +333,7 @@ impl Pipe {
                 }
             }
             (Some(id), None) => {
-                if self.is_own(id, &message) || self.is_put_off(id, &message) {
+                if self.is_own(id, &message) {
                     return;
                 }
                 self.answered(id, &message);
@@ -501,25 +411,6 @@ impl Pipe {
         }
     }
 
-    /// Returns whether this refuses a request that the daemon has not begun, and that is sent again: a prompt of an earlier connection
-    /// that is not in the log, or what a daemon that is stopping leaves to the next one.
-    fn is_put_off(&mut self, id: &str, message: &Message<'_>) -> bool {
-        let Some(pending) = self.pending.get_mut(id).filter(|_| message.is_overloaded()) else {
-            return false;
-        };
-        if message.is_stopping() {
-            return pending.is_repeatable();
-        }
-        if !std::mem::take(&mut pending.is_claimed) {
-            return false;
-        }
-        pending.is_due = true;
-        if self.phase == Phase::Attached {
-            self.send_due();
-        }
-        true
-    }
-
     /// Returns whether a prompt of the session has no response.
     fn awaits_prompt(&self, session: Option<&str>) -> bool {
         let is_one =
@@ -533,10 +424,6 @@ impl Pipe {
             let reason = message.reason();
             reason.unwrap_or_else(|| "it does not say why".to_owned())
         };
-        if (id == HELLO || self.resuming.contains_key(id)) && message.is_stopping() {
-            self.out.push_back(Output::Reconnect);
-            return true;
-        }
         if id == HELLO {
             let agreed = self.version.zip(message.version());
             let message = match (message.answered(), agreed) {
@@ -592,7 +479,8 @@ impl Pipe {
             Phase::Attached => {}
             _ => return,
         }
-        self.send_due();
+        let again = self.pending.values().filter(|pending| pending.name.is_none());
+        let lines: Vec<_> = again.map(|pending| pending.line.clone()).collect();
         let cancelled = self.sessions.iter().filter(|(_, session)| session.cancelled);
         let cancels: Vec<_> = cancelled
             .map(|(name, _)| {
@@ -600,18 +488,7 @@ impl Pipe {
                 json!({ "jsonrpc": "2.0", "method": "session/cancel", "params": params }).to_string()
             })
             .collect();
-        for text in cancels {
-            self.send_to_daemon(text);
-        }
-    }
-
-    /// Sends requests again in their order.
-    fn send_due(&mut self) {
-        let mut due: Vec<_> = self.pending.values_mut().collect();
-        due.retain_mut(|pending| std::mem::take(&mut pending.is_due));
-        due.sort_unstable_by_key(|pending| pending.number);
-        let texts: Vec<_> = due.iter().flat_map(|pending| pending.texts()).collect();
-        for text in texts {
+        for text in lines.into_iter().chain(cancels) {
             self.send_to_daemon(text);
         }
     }
@@ -627,11 +504,6 @@ impl Pipe {
         let session = self.sessions.entry(session_id.clone()).or_default();
         session.live |= live;
         session.early |= early;
-        if live {
-            // The daemon has sent all questions that are open.
-            let is_of_it = |given: &Given| given.session.as_ref() == Some(&session_id);
-            self.given.retain(|_, given| !(given.is_lost && is_of_it(given)));
-        }
         // What is only shown live belongs to no event, and the daemon does not repeat it.
         if seq >= session.seq {
             session.since.clear();

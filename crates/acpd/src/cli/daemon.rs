@@ -10,7 +10,6 @@ use super::backup::{BackupArgs, RestoreArgs};
 use super::doctor::DoctorArgs;
 use super::group::{Group, examples};
 use super::service::ServiceCommand;
-use super::shims::ShimsArgs;
 
 /// Commands about the daemon.
 #[derive(Debug, Subcommand)]
@@ -41,9 +40,6 @@ pub enum Daemon {
     /// Stop the daemon and start it again in the background
     #[command(before_help = examples(["acpd restart", "acpd restart --when-idle"]))]
     Restart(StopArgs),
-    /// Replace the running daemon by the installed program, if it is another one
-    #[command(before_help = examples(["acpd upgrade", "acpd upgrade --when-idle"]))]
-    Upgrade(StopArgs),
     /// Print the log of the daemon in the background
     #[command(before_help = examples(["acpd logs -f"]))]
     Logs(LogsArgs),
@@ -54,9 +50,6 @@ pub enum Daemon {
         "acpd doctor --json | jq -r '.findings[] | select(.level != \"ok\") | .message'",
     ]))]
     Doctor(DoctorArgs),
-    /// List the shims, which hold agents and terminals
-    #[command(before_help = examples(["acpd shims", "acpd shims --json | jq .pid", "acpd shims end --all"]))]
-    Shims(ShimsArgs),
     /// Install acpd as a service of systemd or launchd
     #[command(subcommand)]
     Service(ServiceCommand),
@@ -74,8 +67,7 @@ pub enum Daemon {
 impl Group for Daemon {
     const HEADING: &'static str = "Daemon";
     const ON_HOST: &'static [&'static str] = &[
-        "backup", "doctor", "logs", "open", "restart", "restore", "serve", "service", "shims", "stop",
-        "upgrade",
+        "backup", "doctor", "logs", "open", "restart", "restore", "serve", "service", "stop",
     ];
 }
 
@@ -172,7 +164,7 @@ pub struct StopArgs {
     #[arg(long, conflicts_with = "now")]
     pub when_idle: bool,
     /// Do not ask; running turns end as interrupted
-    #[arg(long, visible_aliases = ["yes", "force"])]
+    #[arg(long, visible_alias = "yes")]
     pub now: bool,
     /// Print JSON
     #[arg(long)]

@@ -359,11 +359,12 @@ mod tests {
         let mut text = String::new();
         for command in shown {
             let name = format!("{parent} {}", command.get_name());
-            if !command.is_subcommand_required_set() {
+            if command.has_subcommands() {
+                text.push_str(&rows(command, &name));
+            } else {
                 let about = command.get_about().map(StyledStr::to_string).unwrap_or_default();
                 text.push_str(&format!("| `{name}` | {about} |\n"));
             }
-            text.push_str(&rows(command, &name));
         }
         text
     }

@@ -1,6 +1,5 @@
 //! The daemon, as commands reach it.
 
-pub mod away;
 pub mod connect;
 pub mod link;
 pub mod local;

@@ -16,10 +16,9 @@ use super::text::text;
 const DOCS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs");
 
 /// Settings that a new user does not need. A new file does not have them.
-const LEFT_OUT: [&str; 11] = [
+const LEFT_OUT: [&str; 10] = [
     "data_dir_on_network",
     "agents.NAME.share",
-    "agents.NAME.survive",
     "agents.NAME.start_in",
     "agents.NAME.acp",
     "agents.NAME.chunks",

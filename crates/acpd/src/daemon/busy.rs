@@ -1,9 +1,8 @@
 //! What a stop of the daemon would interrupt, and whether the user wants that.
 //!
-//! In: the daemon's list of active threads, those that outlive it, the options of the command, and the user's answer. Out: a decision.
-//! Never: stops the daemon, or keeps it from accepting turns.
+//! In: the daemon's list of active threads, the options of the command, and the user's answer. Out: a decision. Never: stops the
+//! daemon, or keeps it from accepting turns.
 
-use std::collections::HashSet;
 use std::io::IsTerminal;
 use std::time::Duration;
 
@@ -11,13 +10,11 @@ use acpd_client::protocol::{ListThreads, ListedStatus, ThreadStatus, ThreadSumma
 use acpd_client::{Client, Error};
 use acpd_model::limits::REACH_SECS;
 use acpd_model::text::shorten;
-use acpd_server::OnStop;
 use anyhow::Context;
 use tokio::time::{sleep, timeout};
 
 use crate::cli::StopArgs;
 use crate::client::connect::connect_running;
-use crate::daemon::shims;
 use crate::exit::Exit;
 use crate::settings::Settings;
 use crate::terminal::ask;
@@ -42,17 +39,12 @@ const LOOK: Duration = Duration::from_secs(1);
 /// Time for the daemon to list its active threads.
 const REACH: Duration = Duration::from_secs(REACH_SECS);
 
-/// What a stop does to them.
-const END: &str = "Turns end as interrupted, and questions are withdrawn.\n";
-
 /// The question on a terminal.
 const QUESTION: &str = "Stop it when they have ended (wait), at once (now), or not at all (no)? [no] ";
 
-/// What the daemon does for its users, as far as it ends with the daemon.
+/// What the daemon does for its users.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct Busy {
-    /// Threads at work that the next daemon continues.
-    continuing: u64,
     /// Turns that run and wait for no answer.
     turns: u64,
     /// Questions that wait for an answer.
@@ -64,19 +56,13 @@ struct Busy {
 }
 
 impl Busy {
-    /// Counts in a list of active threads, of which these outlive the daemon. Threads that are being deleted or have failed lose nothing by
-    /// a stop.
-    fn of(threads: &[ThreadSummary], is_more: bool, outliving: &HashSet<String>) -> Self {
+    /// Counts in a list of active threads. Those that are being deleted or have failed lose nothing by a stop.
+    fn of(threads: &[ThreadSummary], is_more: bool) -> Self {
         let mut busy = Self {
             is_more,
             ..Self::default()
         };
         for thread in threads {
-            let is_at_work = matches!(thread.status, ThreadStatus::Running | ThreadStatus::Waiting);
-            if is_at_work && outliving.contains(&thread.id) {
-                busy.continuing += 1;
-                continue;
-            }
             match thread.status {
                 ThreadStatus::Running => busy.turns += 1,
                 ThreadStatus::Waiting => {
@@ -121,17 +107,7 @@ impl Busy {
         if self.is_more || self.threads.len() == NAMED {
             text.push_str("  \"acpd threads --status active\" lists all\n");
         }
-        text.push_str(&self.continuing_line().unwrap_or_default());
         text
-    }
-
-    /// Returns a line about the threads that continue, if there are any.
-    fn continuing_line(&self) -> Option<String> {
-        match self.continuing {
-            0 => None,
-            1 => Some("1 thread at work continues with the next daemon\n".to_owned()),
-            many => Some(format!("{many} threads at work continue with the next daemon\n")),
-        }
     }
 }
 
@@ -145,29 +121,8 @@ fn line(thread: &ThreadSummary) -> String {
     )
 }
 
-/// What a command wants of the daemon.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Intent {
-    /// Its end, with all that it runs.
-    Stop,
-    /// Another one in its place.
-    Replace,
-}
-
-impl Intent {
-    /// Returns the threads that outlive the daemon.
-    async fn outliving(self, settings: &Settings, client: &Client) -> anyhow::Result<HashSet<String>> {
-        let leaves = settings.daemon.server.on_stop == OnStop::Leave;
-        if self == Self::Replace && leaves {
-            shims::held_threads(settings, client).await
-        } else {
-            Ok(HashSet::new())
-        }
-    }
-}
-
 /// Returns whether the daemon may be stopped now. Without a terminal to ask on, an option decides.
-pub async fn may_stop(settings: &Settings, args: &StopArgs, intent: Intent) -> anyhow::Result<bool> {
+pub async fn may_stop(settings: &Settings, args: &StopArgs) -> anyhow::Result<bool> {
     if args.now {
         return Ok(true);
     }
@@ -180,15 +135,12 @@ pub async fn may_stop(settings: &Settings, args: &StopArgs, intent: Intent) -> a
     let Some(client) = connecting else {
         return Ok(true);
     };
-    let busy = count(settings, &client, intent).await.context(unknown)?;
+    let busy = count(&client).await.context(unknown)?;
     if busy.is_idle() {
-        if let Some(line) = busy.continuing_line() {
-            print::hint(line.trim_end());
-        }
         return Ok(true);
     }
     if args.when_idle {
-        wait(settings, &client, intent, busy).await?;
+        wait(&client, busy).await?;
         return Ok(true);
     }
     if args.json || !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
@@ -198,9 +150,9 @@ pub async fn may_stop(settings: &Settings, args: &StopArgs, intent: Intent) -> a
             busy.in_lines().trim_end()
         )));
     }
-    print::err(&format!("{}{END}", busy.in_lines()));
+    print::err(&busy.in_lines());
     match ask::repeat_until(QUESTION, choice).await? {
-        Choice::Wait => wait(settings, &client, intent, busy).await.map(|()| true),
+        Choice::Wait => wait(&client, busy).await.map(|()| true),
         Choice::Now => Ok(true),
         Choice::No => Ok(false),
     }
@@ -225,7 +177,7 @@ fn choice(typed: &str) -> Result<Choice, String> {
 }
 
 /// Waits until nothing runs or waits. Ctrl-C ends the command meanwhile, and the daemon stays as it is.
-async fn wait(settings: &Settings, client: &Client, intent: Intent, mut busy: Busy) -> anyhow::Result<()> {
+async fn wait(client: &Client, mut busy: Busy) -> anyhow::Result<()> {
     print::hint(&format!(
         "waiting until nothing runs or waits; the daemon keeps accepting turns, and Ctrl-C leaves it as it is; {}",
         busy.in_lines().trim_end()
@@ -233,7 +185,7 @@ async fn wait(settings: &Settings, client: &Client, intent: Intent, mut busy: Bu
     let progress = Progress::begin(&busy.words());
     while !busy.is_idle() {
         sleep(LOOK).await;
-        let now = count(settings, client, intent)
+        let now = count(client)
             .await
             .context("acpd stopped waiting, and has not stopped the daemon")?;
         if now != busy {
@@ -245,21 +197,17 @@ async fn wait(settings: &Settings, client: &Client, intent: Intent, mut busy: Bu
 }
 
 /// Counts what the daemon does.
-async fn count(settings: &Settings, client: &Client, intent: Intent) -> anyhow::Result<Busy> {
+async fn count(client: &Client) -> anyhow::Result<Busy> {
     let active = ListThreads {
         status: Some(ListedStatus::Active),
         ..ListThreads::default()
     };
-    let counted = timeout(REACH, async {
-        // Before the threads: one that starts meanwhile counts as one that ends.
-        let outliving = intent.outliving(settings, client).await?;
-        let (threads, is_more) = listed(client, &active, COUNTED).await?;
-        anyhow::Ok(Busy::of(&threads, is_more, &outliving))
-    });
-    match counted.await {
-        Ok(busy) => busy,
-        Err(_) => Err(Error::Silent { silence: REACH }.into()),
-    }
+    let listed = timeout(REACH, listed(client, &active, COUNTED));
+    let Ok(listed) = listed.await else {
+        return Err(Error::Silent { silence: REACH }.into());
+    };
+    let (threads, is_more) = listed?;
+    Ok(Busy::of(&threads, is_more))
 }
 
 #[cfg(test)]
@@ -284,32 +232,13 @@ mod tests {
         serde_json::from_value(thread).unwrap()
     }
 
-    fn of(threads: &[ThreadSummary], is_more: bool) -> Busy {
-        Busy::of(threads, is_more, &HashSet::new())
-    }
-
-    #[test]
-    fn threads_that_outlive_the_daemon_are_named_and_hinder_nothing() {
-        let outliving = HashSet::from(["0192f0c1-c5d7-7c0a-a5e5-f8d9a1b2c3d4".to_owned()]);
-        let threads = [thread("running", 0), thread("waiting", 1), thread("failed", 0)];
-        let busy = Busy::of(&threads, false, &outliving);
-        assert!(busy.is_idle(), "{busy:?}");
-        assert_eq!(
-            busy.continuing_line().as_deref(),
-            Some("2 threads at work continue with the next daemon\n")
-        );
-        let busy = Busy::of(&threads, false, &HashSet::from(["other".to_owned()]));
-        assert_eq!(busy.words(), "1 turn runs, 2 questions wait");
-        assert_eq!(busy.continuing_line(), None);
-    }
-
     #[test]
     fn turns_and_questions_are_counted_and_named() {
-        let idle = of(&[thread("deleting", 0), thread("failed", 0)], false);
+        let idle = Busy::of(&[thread("deleting", 0), thread("failed", 0)], false);
         assert!(idle.is_idle(), "{idle:?}");
-        let one = of(&[thread("running", 0)], false);
+        let one = Busy::of(&[thread("running", 0)], false);
         assert_eq!(one.words(), "1 turn runs");
-        let some = of(
+        let some = Busy::of(
             &[thread("running", 0), thread("waiting", 2), thread("waiting", 0)],
             false,
         );
@@ -325,7 +254,7 @@ mod tests {
     #[test]
     fn more_threads_than_are_counted_are_a_lower_bound() {
         let many: Vec<ThreadSummary> = (0..COUNTED).map(|_| thread("waiting", u64::MAX)).collect();
-        let busy = of(&many, true);
+        let busy = Busy::of(&many, true);
         assert_eq!(busy.words(), format!("at least {} questions wait", u64::MAX));
         assert_eq!(busy.in_lines().lines().count(), 1 + NAMED + 1);
     }

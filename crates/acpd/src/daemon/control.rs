@@ -6,17 +6,14 @@ use acpd_model::limits::SHUTDOWN_SECS;
 use anyhow::Context;
 use rustix::process::Pid;
 use serde_json::json;
-use tokio::net::UnixStream;
 
 use crate::cli::StopArgs;
 use crate::client::local;
 use crate::client::local::daemon_file::DaemonFile;
 use crate::client::local::elsewhere;
-use crate::client::local::preflight::preflight_of_data;
 use crate::client::local::process::Process;
-use crate::daemon::busy::{self, Intent};
+use crate::daemon::busy;
 use crate::daemon::manager::Service;
-use crate::daemon::shims;
 use crate::exit::Exit;
 use crate::settings::Settings;
 use crate::terminal::print;
@@ -27,7 +24,7 @@ const PATIENCE: Duration = Duration::from_secs(SHUTDOWN_SECS + 10);
 
 /// Stops this user's daemon.
 pub async fn stop(settings: &Settings, args: &StopArgs) -> anyhow::Result<Exit> {
-    let pid = match agreed(settings, args, Intent::Stop).await? {
+    let pid = match agreed(settings, args).await? {
         Agreed::Refused => return Ok(Exit::Failure),
         Agreed::Ended(pid) => return Err(ended(pid)),
         Agreed::None => {
@@ -35,7 +32,6 @@ pub async fn stop(settings: &Settings, args: &StopArgs) -> anyhow::Result<Exit> 
                 print::json(&json!({ "pid": null }).to_string());
             } else {
                 print::hint("no daemon is running");
-                shims::mention(settings);
             }
             return Ok(Exit::Success);
         }
@@ -44,8 +40,6 @@ pub async fn stop(settings: &Settings, args: &StopArgs) -> anyhow::Result<Exit> 
             let stopped = format!("stopped {}", running.name());
             let back = running.service.as_ref().map(Service::comes_back);
             running.stop().await?;
-            // A service may leave agents to its next daemon.
-            shims::end_left(settings).await?;
             if !args.json {
                 print::out(&format!("{stopped} (process {pid})\n"));
                 if let Some(back) = back {
@@ -61,27 +55,12 @@ pub async fn stop(settings: &Settings, args: &StopArgs) -> anyhow::Result<Exit> 
     Ok(Exit::Success)
 }
 
-/// Stops this user's daemon and starts it again.
+/// Stops this user's daemon and starts it again: by its service manager, else in the background, with the options of its start.
 pub async fn restart(settings: &Settings, args: &StopArgs) -> anyhow::Result<Exit> {
-    let Some(notice) = replaced(settings, args).await? else {
-        return Ok(Exit::Failure);
-    };
-    let (address, pid) = (notice.address(), notice.pid);
-    if args.json {
-        print::json(&json!({ "pid": pid, "address": address }).to_string());
-    } else {
-        print::out(&format!("the daemon runs at {address} (process {pid})\n"));
-    }
-    Ok(Exit::Success)
-}
-
-/// Stops this user's daemon and starts it again: by its service manager, else in the background, with the options of its start. Returns
-/// the notice of the next daemon; `None` if the user has decided against it.
-pub(super) async fn replaced(settings: &Settings, args: &StopArgs) -> anyhow::Result<Option<DaemonFile>> {
     let before = DaemonFile::read(&settings.daemon.data_dir).ok();
     let mut is_back = false;
-    match agreed(settings, args, Intent::Replace).await? {
-        Agreed::Refused => return Ok(None),
+    match agreed(settings, args).await? {
+        Agreed::Refused => return Ok(Exit::Failure),
         Agreed::Ended(pid) => {
             // The user wants a daemon: one that has taken its place is as good as new, but may have other options.
             if local::try_connect(settings).await?.is_some() {
@@ -96,12 +75,7 @@ pub(super) async fn replaced(settings: &Settings, args: &StopArgs) -> anyhow::Re
             is_back = true;
         }
         Agreed::Running(running) => {
-            if let Some(hindrance) = preflight_of_data(settings) {
-                return Err(Exit::Unreachable.error(format!(
-                    "the daemon was not stopped, because it would not start again: {hindrance}"
-                )));
-            }
-            running.make_way().await?;
+            running.stop().await?;
             if before.as_ref().is_some_and(|before| before.log_file.is_none()) {
                 print::hint(
                     "the daemon ran in a terminal or by another program; now it runs in the background",
@@ -113,7 +87,14 @@ pub(super) async fn replaced(settings: &Settings, args: &StopArgs) -> anyhow::Re
         let options = before.map(|notice| notice.options).unwrap_or_default();
         local::launch(settings, &options).await?;
     }
-    DaemonFile::read(&settings.daemon.data_dir).map(Some)
+    let notice = DaemonFile::read(&settings.daemon.data_dir)?;
+    let (address, pid) = (notice.address(), notice.pid);
+    if args.json {
+        print::json(&json!({ "pid": pid, "address": address }).to_string());
+    } else {
+        print::out(&format!("the daemon runs at {address} (process {pid})\n"));
+    }
+    Ok(Exit::Success)
 }
 
 /// What a command that stops the daemon has found, and what the user wants.
@@ -145,20 +126,14 @@ impl Running {
         }
     }
 
-    /// Stops the daemon with all that it runs, and waits for its end.
+    /// Stops the daemon, and waits for its end.
     async fn stop(self) -> anyhow::Result<()> {
         let progress = Progress::begin("stopping the daemon");
         self.end(progress, |service, process| match service {
             Some(service) => service.stop(process),
-            None => Ok(process.interrupt()?),
+            None => Ok(process.terminate()?),
         })
         .await
-    }
-
-    /// Stops a daemon without a service manager for the one that takes its place, and waits for its end.
-    async fn make_way(self) -> anyhow::Result<()> {
-        let progress = Progress::begin("stopping the daemon");
-        self.end(progress, |_, process| Ok(process.terminate()?)).await
     }
 
     /// Has its service manager restart the daemon, and waits for the end of this process.
@@ -215,7 +190,7 @@ fn ended(pid: i32) -> anyhow::Error {
 }
 
 /// Finds the daemon, and asks whether its work may be interrupted.
-async fn agreed(settings: &Settings, args: &StopArgs, intent: Intent) -> anyhow::Result<Agreed> {
+async fn agreed(settings: &Settings, args: &StopArgs) -> anyhow::Result<Agreed> {
     let Some(stream) = local::try_connect(settings).await? else {
         return match elsewhere::find(&settings.daemon.data_dir) {
             // A process id of another host means nothing here.
@@ -223,11 +198,13 @@ async fn agreed(settings: &Settings, args: &StopArgs, intent: Intent) -> anyhow:
             None => Ok(Agreed::None),
         };
     };
-    let pid = process_of(&stream)?;
+    // The operating system names the process at the other end of the socket: a file could name another one.
+    let pid = stream.peer_cred()?.pid().and_then(Pid::from_raw);
+    let pid = pid.context("the system does not name the daemon's process")?;
     // Opened before anything is waited for: a daemon that takes its place meanwhile is not stopped.
     let process = Process::open(pid)?;
     drop(stream);
-    let may_stop = busy::may_stop(settings, args, intent).await;
+    let may_stop = busy::may_stop(settings, args).await;
     if let Ok(false) = may_stop {
         print::hint("the daemon keeps running");
         return Ok(Agreed::Refused);
@@ -246,22 +223,13 @@ async fn agreed(settings: &Settings, args: &StopArgs, intent: Intent) -> anyhow:
         return Ok(Agreed::Ended(pid.as_raw_nonzero().get()));
     }
     may_stop?;
+    // A daemon that a command has started in the background has no manager.
+    let is_managed =
+        DaemonFile::read(&settings.daemon.data_dir).is_ok_and(|notice| notice.log_file.is_none());
+    let service = is_managed.then(|| Service::of(pid)).flatten();
     Ok(Agreed::Running(Running {
         pid: pid.as_raw_nonzero().get(),
         process,
-        service: service_of(settings, pid),
+        service,
     }))
-}
-
-/// Returns the process at the other end of the daemon's socket. The operating system names it: a file could name another one.
-pub(super) fn process_of(stream: &UnixStream) -> anyhow::Result<Pid> {
-    let pid = stream.peer_cred()?.pid().and_then(Pid::from_raw);
-    pid.context("the system does not name the daemon's process")
-}
-
-/// Returns the service whose main process the daemon is. A daemon that a command has started in the background has no manager.
-pub(super) fn service_of(settings: &Settings, daemon: Pid) -> Option<Service> {
-    let is_managed =
-        DaemonFile::read(&settings.daemon.data_dir).is_ok_and(|notice| notice.log_file.is_none());
-    is_managed.then(|| Service::of(daemon)).flatten()
 }

@@ -16,7 +16,5 @@ pub mod port;
 pub mod reference;
 mod reload;
 pub mod serve;
-pub mod shims;
 pub mod status;
 pub mod token;
-pub mod upgrade;

@@ -1,11 +1,10 @@
 //! `acpd serve`.
 
-use std::io::{ErrorKind, Write};
+use std::io::Write;
 use std::net::{SocketAddr, TcpListener};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
-use acpd_files::{data_files, private_file};
 use acpd_host::ServiceManager;
 use acpd_runtime::agent::registry::DEMO;
 use acpd_runtime::config_file::ConfigFile;
@@ -51,12 +50,9 @@ pub fn serve(mut settings: Settings, common: &Common, args: &ServeArgs) -> anyho
     if let Some(hindrance) = preflight::preflight(&settings) {
         return Err(hindrance.error());
     }
-    let shim = install_shim(&settings.daemon.data_dir);
-    settings.daemon.shim.clone_from(&shim);
     let load = || {
         let mut settings = Settings::load(common)?.checked()?;
         set_options(&mut settings.daemon, args, listen)?;
-        settings.daemon.shim.clone_from(&shim);
         Ok(settings.daemon)
     };
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -83,21 +79,6 @@ fn set_options(config: &mut Config, args: &ServeArgs, listen: Option<SocketAddr>
     config.keeper = own_program().ok();
     config.record_wire = args.record_wire.as_ref().map(std::path::absolute).transpose()?;
     Ok(())
-}
-
-/// Writes the program of shims into the data directory. Without it, the daemon runs as on systems that have none.
-fn install_shim(data_dir: &Path) -> Option<PathBuf> {
-    // Where it cannot be used, the start fails, in words of its own.
-    private_file::directory(data_dir).ok()?;
-    let path = data_files::SHIM.path(data_dir);
-    match acpd_shim_binary::install(&path) {
-        Ok(_) => Some(path),
-        Err(error) if error.kind() == ErrorKind::Unsupported => None,
-        Err(error) => {
-            tracing::warn!(path = %path.display(), %error, "the program of shims cannot be written, so no agent outlives the daemon");
-            None
-        }
-    }
 }
 
 /// Runs the daemon. `options` returns the options that a restart repeats, and `load` reads the configuration again.
@@ -231,24 +212,14 @@ async fn serve_until_stopped(
             }
         }
     };
-    let ends_turns = tokio::select! {
-        () = keep_up => false,
-        _ = terminate.recv() => {
-            tracing::info!("received SIGTERM, stopping");
-            false
-        }
-        _ = interrupt.recv() => {
-            tracing::info!("received SIGINT, stopping");
-            true
-        }
-    };
+    tokio::select! {
+        () = keep_up => {}
+        _ = terminate.recv() => tracing::info!("received SIGTERM, stopping"),
+        _ = interrupt.recv() => tracing::info!("received SIGINT, stopping"),
+    }
     manager.stopping();
     drop(running);
-    if ends_turns {
-        daemon.end().await;
-    } else {
-        daemon.stop().await;
-    }
+    daemon.stop().await;
     files.finish();
     traces.stop().await;
     if let Some(recording) = recording {

@@ -167,7 +167,6 @@ fn of_running(running: &Running) -> Vec<Finding> {
         )
         .fix("see acpd logs"),
     }];
-    let upgrade = "acpd upgrade --when-idle, which waits until no turn runs";
     let restart = "acpd restart --when-idle, which waits until no turn runs";
     if version != OWN_VERSION {
         found.push(
@@ -175,7 +174,7 @@ fn of_running(running: &Running) -> Vec<Finding> {
                 group,
                 format!("this command is acpd {OWN_VERSION}, and the daemon is acpd {version}"),
             )
-            .fix(upgrade),
+            .fix(restart),
         );
     } else if running.is_replaced {
         found.push(
@@ -183,7 +182,7 @@ fn of_running(running: &Running) -> Vec<Finding> {
                 group,
                 "the daemon's program was replaced since the daemon started",
             )
-            .fix(upgrade),
+            .fix(restart),
         );
     }
     if let Some(address) = &running.moved_to {

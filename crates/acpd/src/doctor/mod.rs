@@ -16,8 +16,6 @@ mod report;
 mod sandbox;
 mod secrets;
 mod service;
-#[cfg(target_os = "linux")]
-mod shims;
 mod ssh_agent;
 mod subject;
 mod system;
@@ -74,8 +72,6 @@ pub async fn doctor(
         run_plain(&subject, Group::Sandbox, sandbox::check),
         run_plain(&subject, Group::System, system::check),
         run_plain(&subject, Group::System, ssh_agent::check),
-        #[cfg(target_os = "linux")]
-        run_plain(&subject, Group::System, shims::check),
         run_plain(&subject, Group::Clock, clock::check),
         run_plain(&subject, Group::Service, service::check),
         run_plain(&subject, Group::Editors, editors::check),

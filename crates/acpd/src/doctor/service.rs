@@ -39,8 +39,6 @@ struct Installed {
     lingers: bool,
     /// Whether a daemon runs.
     has_daemon: bool,
-    /// Whether agents are configured to outlive the daemon.
-    survives: bool,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -48,8 +46,6 @@ struct State {
     enabled: String,
     active: String,
     kill_mode: String,
-    /// What systemd does when the kernel ends a process of the service for lack of memory; empty in a systemd that knows no choice.
-    oom_policy: String,
 }
 
 /// Checks the service of this user, and that of the system.
@@ -58,7 +54,7 @@ pub fn check(subject: &Subject) -> Vec<Finding> {
     let facts: Vec<Facts> = match Manager::here() {
         Manager::Systemd => [Scope::User, Scope::System]
             .into_iter()
-            .filter_map(|scope| of_unit(scope, has_daemon, subject.survives()))
+            .filter_map(|scope| of_unit(scope, has_daemon))
             .collect(),
         Manager::Launchd => of_job().into_iter().collect(),
     };
@@ -79,7 +75,7 @@ fn of_job() -> Option<Facts> {
     })
 }
 
-fn of_unit(scope: Scope, has_daemon: bool, survives: bool) -> Option<Facts> {
+fn of_unit(scope: Scope, has_daemon: bool) -> Option<Facts> {
     let path = scope.unit().ok()?;
     let text = std::fs::read_to_string(&path).ok()?;
     let program = unit::program(&text);
@@ -94,12 +90,11 @@ fn of_unit(scope: Scope, has_daemon: bool, survives: bool) -> Option<Facts> {
         state: state(scope),
         lingers: scope == Scope::System || lingers(),
         has_daemon: scope == Scope::User && has_daemon,
-        survives,
     })))
 }
 
 fn state(scope: Scope) -> Option<State> {
-    let names = "UnitFileState,ActiveState,KillMode,OOMPolicy";
+    let names = "UnitFileState,ActiveState,KillMode";
     let output = scope
         .systemctl(&["show", "acpd.service", "--property", names])
         .ok()?;
@@ -120,7 +115,6 @@ fn read_state(text: &str) -> State {
         enabled: value("UnitFileState"),
         active: value("ActiveState"),
         kill_mode: value("KillMode"),
-        oom_policy: value("OOMPolicy"),
     }
 }
 
@@ -194,50 +188,21 @@ fn findings(facts: &Facts) -> Vec<Finding> {
             found.push(Finding::warning(group, "it is not active").fix(format!("{systemctl} start acpd")))
         }
     }
-    found.extend(of_settings(installed, state));
-    if !installed.lingers {
-        found.push(
-            Finding::ok(group, "it ends when you log out").fix("loginctl enable-linger keeps it running"),
-        );
-    }
-    found
-}
-
-/// Describes settings of the unit that end too much, or too little.
-fn of_settings(installed: &Installed, state: &State) -> Vec<Finding> {
-    let group = Group::Service;
-    let (sudo, option) = match installed.scope {
-        Scope::User => ("", "--user "),
-        Scope::System => ("sudo ", ""),
-    };
-    let in_unit =
-        |setting: &str| format!("{sudo}systemctl {option}edit acpd, with {setting} below [Service]");
-    let mut found = Vec::new();
-    let wrong = match &*state.kill_mode {
-        "process" | "" => None,
-        "mixed" if !installed.survives => None,
-        _ if installed.survives => {
-            Some("agents end with the daemon, although the configuration has survive = true")
-        }
-        _ => Some("agents are not ended in order, or stay"),
-    };
-    if let Some(wrong) = wrong {
-        let kill_mode = &state.kill_mode;
-        found.push(
-            Finding::warning(group, format!("its KillMode is {kill_mode}: {wrong}"))
-                .fix(in_unit("KillMode=process")),
-        );
-    }
-    if matches!(&*state.oom_policy, "stop" | "kill") {
+    if !matches!(&*state.kill_mode, "mixed" | "") {
         found.push(
             Finding::warning(
                 group,
                 format!(
-                    "its OOMPolicy is {}: if one process of an agent needs too much memory, the daemon and all turns end",
-                    state.oom_policy
+                    "its KillMode is {}: agents are not ended in order, or stay",
+                    state.kill_mode
                 ),
             )
-            .fix(in_unit("OOMPolicy=continue")),
+            .fix("set KillMode=mixed in the unit"),
+        );
+    }
+    if !installed.lingers {
+        found.push(
+            Finding::ok(group, "it ends when you log out").fix("loginctl enable-linger keeps it running"),
         );
     }
     found
@@ -275,12 +240,10 @@ mod tests {
             state: Some(State {
                 enabled: "enabled".to_owned(),
                 active: "active".to_owned(),
-                kill_mode: "process".to_owned(),
-                oom_policy: "continue".to_owned(),
+                kill_mode: "mixed".to_owned(),
             }),
             lingers: true,
             has_daemon: true,
-            survives: false,
         }
     }
 
@@ -351,32 +314,9 @@ mod tests {
                 "it is not active",
             ),
             (
-                with_state(|state| state.kill_mode = "control-group".to_owned()),
+                with_state(|state| state.kill_mode = "process".to_owned()),
                 Level::Warning,
-                "KillMode is control-group: agents are not ended in order",
-            ),
-            (
-                with_state(|state| state.kill_mode = "mixed".to_owned()),
-                Level::Ok,
-                "it is active",
-            ),
-            (
-                Installed {
-                    survives: true,
-                    ..with_state(|state| state.kill_mode = "mixed".to_owned())
-                },
-                Level::Warning,
-                "KillMode is mixed: agents end with the daemon",
-            ),
-            (
-                with_state(|state| state.oom_policy = "stop".to_owned()),
-                Level::Warning,
-                "OOMPolicy is stop",
-            ),
-            (
-                with_state(|state| state.oom_policy = String::new()),
-                Level::Ok,
-                "it is active",
+                "KillMode is process",
             ),
         ] {
             let found = findings(&Facts::Installed(Box::new(facts)));
@@ -400,7 +340,7 @@ mod tests {
 
     #[test]
     fn the_answer_of_systemctl_is_read() {
-        let text = "KillMode=process\nOOMPolicy=continue\nActiveState=active\nUnitFileState=enabled\n";
+        let text = "KillMode=mixed\nActiveState=active\nUnitFileState=enabled\n";
         assert_eq!(Some(read_state(text)), installed().state);
         assert_eq!(read_state(""), State::default());
     }

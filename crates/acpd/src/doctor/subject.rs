@@ -12,13 +12,6 @@ pub struct Subject {
 }
 
 impl Subject {
-    /// Returns whether the configuration has agents that outlive the daemon.
-    pub fn survives(&self) -> bool {
-        let daemon = &self.settings.daemon;
-        let mut agents = daemon.agents.values();
-        cfg!(target_os = "linux") && (daemon.survive || agents.any(|agent| agent.survive == Some(true)))
-    }
-
     /// Returns the notice of the daemon that runs on the data directory.
     pub fn notice(&self) -> Option<DaemonFile> {
         let notice = DaemonFile::read(&self.settings.daemon.data_dir).ok()?;

@@ -10,7 +10,6 @@ pub mod systemd;
 pub mod unit;
 
 use crate::cli::{Manager, ServiceCommand};
-use crate::daemon::shims;
 use crate::exit::Exit;
 use crate::settings::Settings;
 
@@ -23,14 +22,7 @@ pub async fn service(settings: &Settings, command: &ServiceCommand) -> anyhow::R
     };
     match (manager.unwrap_or(Manager::here()), command) {
         (Manager::Systemd, ServiceCommand::Install(args)) => systemd::install(settings, args).await,
-        (Manager::Systemd, ServiceCommand::Uninstall(args)) => {
-            let exit = systemd::uninstall(args)?;
-            // The service may have left agents to its next daemon. Those of another user are not within reach.
-            if !args.system {
-                shims::end_left(settings).await?;
-            }
-            Ok(exit)
-        }
+        (Manager::Systemd, ServiceCommand::Uninstall(args)) => systemd::uninstall(args),
         (Manager::Systemd, ServiceCommand::Status(args)) => systemd::status(args),
         (Manager::Launchd, ServiceCommand::Install(args)) => launchd::install(settings, args).await,
         (Manager::Launchd, ServiceCommand::Uninstall(args)) => launchd::uninstall(args),

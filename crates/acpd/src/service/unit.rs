@@ -121,8 +121,7 @@ mod tests {
             "WorkingDirectory=~",
             "ExecStart=\"/usr/local/bin/acpd\" \"serve\"",
             "EnvironmentFile=-/etc/acpd/acpd.environment",
-            "KillMode=process",
-            "OOMPolicy=continue",
+            "KillMode=mixed",
             "NoNewPrivileges=yes",
             "WantedBy=multi-user.target",
         ] {
@@ -148,7 +147,7 @@ mod tests {
         );
         assert!(text.contains("\nEnvironment=\"PATH=/a b:/usr/bin\"\n"), "{text}");
         assert!(
-            text.contains("\nKillMode=process\n") && text.contains("\nType=notify\n"),
+            text.contains("\nKillMode=mixed\n") && text.contains("\nType=notify\n"),
             "{text}"
         );
         assert_eq!(program(&text).as_deref(), Some("/opt/my tools/100%/acpd"));
@@ -162,7 +161,7 @@ mod tests {
         );
         assert_eq!(program("[Unit]\n"), None);
         assert!(is_unchanged(&text));
-        assert!(!is_unchanged(&text.replace("KillMode=process", "KillMode=mixed")));
+        assert!(!is_unchanged(&text.replace("mixed", "process")));
         assert!(!is_unchanged(OF_USER) && !is_unchanged(""));
         let wrong = Service {
             path: Some("/a\n[Install]"),

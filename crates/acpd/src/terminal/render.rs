@@ -331,11 +331,6 @@ impl Renderer {
         self.end_message();
     }
 
-    /// Returns whether a line of the answer has no end yet.
-    pub fn is_in_answer(&self) -> bool {
-        self.in_answer
-    }
-
     fn end_message(&mut self) {
         if std::mem::take(&mut self.in_answer) {
             print::out("\n");

@@ -87,10 +87,7 @@ impl Prompt {
         let policy = args.policy.as_deref().map(preset).transpose()?;
         // A detached command answers no questions, and shows no events.
         let client = connect_with(settings, |options| {
-            options
-                .approvals(!args.detach)
-                .texts(args.json && !args.detach)
-                .reconnect(true)
+            options.approvals(!args.detach).texts(args.json && !args.detach)
         })
         .await?;
         let notifications = client.notifications();
@@ -210,16 +207,6 @@ impl Prompt {
         let files = std::mem::take(&mut self.files);
         self.blocks.extend(files.send(settings, thread).await?);
         Ok(())
-    }
-
-    /// Returns the request by which the prompt is sent again to its thread, once that is known.
-    pub fn again(&self) -> TurnStartParams {
-        TurnStartParams {
-            client_turn_id: Some(self.own.clone()),
-            input: Some(self.blocks.clone()).filter(|blocks| !blocks.is_empty()),
-            text: Some(self.text.clone()),
-            ..TurnStartParams::default()
-        }
     }
 
     /// Begins to send the prompt, in a new thread or an existing one.

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use acpd_client::protocol::{
     self, LanesListed, MessageType, Notification, QuestionAnswered, ThreadLanesParams, TurnInterruptParams,
-    TurnStartParams, TurnStatus,
+    TurnStatus,
 };
 use acpd_client::{Client, Error, Follow, Notifications, Received, Subscription, Update};
 use anyhow::Context as _;
@@ -14,7 +14,6 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::task::JoinSet;
 
 use crate::cli::RunArgs;
-use crate::client::away::{Away, Change, insist, is_lost};
 use crate::exit::{Exit, sentence};
 use crate::settings::Settings;
 use crate::terminal::items::short_id;
@@ -140,10 +139,6 @@ struct Turn {
     events: Option<Subscription>,
     /// The request that starts the turn, until its response.
     begun: Option<Pending<Result<Begun, Error>>>,
-    /// The prompt as a request to the thread, which starts one turn however often it is sent.
-    again: TurnStartParams,
-    /// Whether the daemon is there.
-    away: Away,
     /// The turn's `clientTurnId`.
     own: String,
     /// The ids of the thread and the turn, once the daemon has announced them.
@@ -171,11 +166,8 @@ impl Turn {
     /// Begins to send a prompt.
     fn begin(mut prompt: Prompt, args: &RunArgs) -> Self {
         let lanes = list_lanes(&prompt, args);
-        let again = prompt.again();
         let begun = Some(prompt.begin());
         let mut turn = Self {
-            away: Away::of(&prompt.client),
-            again,
             client: prompt.client,
             as_json: args.json,
             is_detached: args.detach,
@@ -244,7 +236,17 @@ impl Turn {
             // Events come before the response that followed them, and the user before both.
             let exit = tokio::select! {
                 biased;
-                _ = pressed.recv() => self.pressed(),
+                _ = pressed.recv() => {
+                    self.interrupts += 1;
+                    if self.interrupts > 1 {
+                        print::err("\nacpd: the turn keeps running in the daemon\n");
+                        return Ok(Exit::Interrupted);
+                    }
+                    self.progress.end();
+                    print::err("\nacpd: interrupting the turn; press Ctrl-C again to exit and leave it running\n");
+                    self.interrupt();
+                    None
+                }
                 () = until(due) => {
                     self.renderer.show_tool_calls();
                     None
@@ -252,9 +254,7 @@ impl Turn {
                 (question, answer) = self.questions.next() => {
                     let client = self.client.clone();
                     let answer = QuestionAnswered::deserialize(answer).context("the answer cannot be sent")?;
-                    self.answers.spawn(async move {
-                        insist(&client, || send_answer(&client, &question, &answer)).await
-                    });
+                    self.answers.spawn(async move { send_answer(&client, &question, &answer).await });
                     None
                 }
                 Some(answered) = self.answers.join_next() => {
@@ -270,10 +270,6 @@ impl Turn {
                     if let Ok(listed) = listed {
                         self.renderer.add_lanes(&listed);
                     }
-                    None
-                }
-                change = self.away.next() => {
-                    self.show_change(&change?);
                     None
                 }
                 event = next_event(&mut self.events) => self.take(&event?)?,
@@ -298,19 +294,6 @@ impl Turn {
                 return Err(self.beyond_notice(refused));
             }
         }
-    }
-
-    /// Interrupts the turn, or leaves it to the daemon if the user has pressed Ctrl-C before.
-    fn pressed(&mut self) -> Option<Exit> {
-        self.interrupts += 1;
-        if self.interrupts > 1 {
-            print::err("\nacpd: the turn keeps running in the daemon\n");
-            return Some(Exit::Interrupted);
-        }
-        self.progress.end();
-        print::err("\nacpd: interrupting the turn; press Ctrl-C again to exit and leave it running\n");
-        self.interrupt();
-        None
     }
 
     /// Returns a refusal without what the last notice has already said.
@@ -356,35 +339,8 @@ impl Turn {
                 ..TurnInterruptParams::default()
             };
             self.interrupting
-                .spawn(async move { insist(&client, || client.turn_interrupt(&params)).await.map(drop) });
+                .spawn(async move { client.turn_interrupt(&params).await.map(drop) });
         }
-    }
-
-    fn show_change(&self, change: &Change) {
-        if print::is_quiet() {
-            return;
-        }
-        // The answer continues on standard output, which has no line of this.
-        let begin = if self.renderer.is_in_answer() { "\n" } else { "" };
-        let what = match change {
-            Change::Lost => "connection to the daemon lost; reconnecting",
-            Change::Back => "reconnected to the daemon",
-        };
-        self.progress.print(&format!("{begin}acpd: {what}\n"));
-    }
-
-    /// Sends the prompt to its thread again: the daemon may have been killed before it stored the prompt.
-    fn begin_again(&mut self, thread: &str) {
-        thread.clone_into(&mut self.again.thread_id);
-        let (client, params) = (self.client.clone(), self.again.clone());
-        self.begun = Some(Box::pin(async move {
-            client.ready().await?;
-            let started = insist(&client, || client.turn_start(&params)).await?;
-            Ok(Begun {
-                thread: None,
-                turn: Some(started.turn),
-            })
-        }));
     }
 
     /// Takes the response to the request that started the turn.
@@ -396,15 +352,8 @@ impl Turn {
                 self.refused = Some(error.into());
                 return Ok(None);
             }
-            Err(error)
-                if is_lost(&error)
-                    && let Some(thread) = self.thread.clone() =>
-            {
-                self.begin_again(&thread);
-                return Ok(None);
-            }
             Err(error) => {
-                // What is too large was not sent. Without a connection and a thread, it is not known what the daemon did.
+                // What is too large was not sent. Without a connection, it is not known what the daemon did.
                 self.is_refused = matches!(error, Error::RequestTooLarge { .. });
                 return Err(error.into());
             }

@@ -35,8 +35,6 @@ fn help_names_every_command() {
         "status",
         "stop",
         "restart",
-        "upgrade",
-        "shims",
         "logs",
         "open",
         "pair",

@@ -19,10 +19,6 @@ mod first_run;
 mod odd_json;
 mod pair;
 mod run;
-mod run_lost;
 mod service;
 mod setup;
-#[cfg(target_os = "linux")]
-mod shims;
 mod terminal;
-mod upgrade;

@@ -282,8 +282,7 @@ fn a_service_of_the_system_needs_root_and_a_user() {
     for part in [
         &format!("\nUser={STRANGER}\n"),
         "\nNoNewPrivileges=yes\n",
-        "\nKillMode=process\n",
-        "\nOOMPolicy=continue\n",
+        "\nKillMode=mixed\n",
     ] {
         assert!(text.contains(part), "{part}: {text}");
     }

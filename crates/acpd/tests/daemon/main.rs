@@ -21,5 +21,4 @@ mod retention;
 mod shared_process;
 mod shutdown;
 mod starting;
-mod survival;
 mod upgrade;

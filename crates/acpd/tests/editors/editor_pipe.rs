@@ -16,11 +16,7 @@ pub struct Pipe {
 
 impl Pipe {
     pub fn start(place: &Place, args: &[&str]) -> Self {
-        Self::of(place.command(args))
-    }
-
-    /// Starts the pipe as an editor does.
-    pub fn of(mut command: Command) -> Self {
+        let mut command: Command = place.command(args);
         let mut child = command
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -39,14 +35,14 @@ impl Pipe {
         }
     }
 
-    pub fn greeted(place: &Place, args: &[&str]) -> Self {
+    fn greeted(place: &Place, args: &[&str]) -> Self {
         let mut pipe = Self::start(place, args);
         pipe.editor.greet();
         pipe
     }
 
     /// Waits until it prints a text for the user.
-    pub fn wait_for(&self, text: &str) {
+    fn wait_for(&self, text: &str) {
         loop {
             let line = self.said.recv_timeout(support::PATIENCE);
             if line.expect("it says something").contains(text) {

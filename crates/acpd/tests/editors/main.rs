@@ -6,7 +6,6 @@ mod support;
 mod editor_http;
 mod editor_killed;
 mod editor_pipe;
-mod editor_pipe_lost;
 mod editor_plugins;
 mod editor_questions;
 mod editor_shared;

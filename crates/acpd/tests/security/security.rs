@@ -295,7 +295,7 @@ fn files_of_the_daemon_are_readable_by_the_owner_only() {
         let expected = match path.file_name().and_then(|name| name.to_str()) {
             // Agents start in a directory that stays empty.
             Some("start") => 0o500,
-            Some("attachments" | "acpd-shim") => 0o700,
+            Some("attachments") => 0o700,
             _ => 0o600,
         };
         assert_eq!(mode(&path), expected, "{}", path.display());

@@ -106,11 +106,6 @@ impl Running {
         self.stdout.text()
     }
 
-    /// Returns what it has written to its standard error until now.
-    pub fn errors(&self) -> String {
-        self.stderr.text()
-    }
-
     fn wait_for(&self, text: &str, stream: &Reader) {
         let deadline = Instant::now() + PATIENCE;
         while !stream.text().contains(text) {

@@ -30,7 +30,6 @@ mod receiver;
 mod recording;
 mod screen;
 mod small_disk;
-mod wire;
 
 use std::time::{Duration, Instant};
 
@@ -55,7 +54,6 @@ pub use receiver::{Posted, Receiver, free_port};
 pub use recording::Recording;
 pub use screen::Screen;
 pub use small_disk::{needs_mounts, on_small_disk, read_only, tiny_disk, without_network};
-pub use wire::{Wire, wired};
 
 /// Timeout of every wait. Long, since hosts can be slow; only failures reach it.
 pub const PATIENCE: Duration = Duration::from_secs(30);

@@ -5,7 +5,6 @@
 //! of the workspace's directories. Never: opens a path of more than one name, lets the system follow a link, waits for
 //! a FIFO or a device, or leaves a partial file behind.
 
-mod check;
 mod elsewhere;
 mod failure;
 mod fit;
@@ -19,7 +18,7 @@ mod write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use acpd_model::{BlobId, Failure, PreviousContent};
+use acpd_model::{Failure, PreviousContent};
 
 use crate::file_id::FileId;
 use crate::walk::Walk;
@@ -151,21 +150,6 @@ impl Workspace {
         let Target { path, at } = target.into();
         let place = self.find(path, at, Parents::Made)?;
         write::replace(&place, path, content, room)
-    }
-
-    /// Returns the text of a file, if it is exactly the content with this hash and length, in bytes. Nothing is created or changed.
-    ///
-    /// A text of more than `room` bytes is not loaded into memory. A longer content than an agent's requests may have is an error.
-    pub fn written_text_within<'a>(
-        &self,
-        target: impl Into<Target<'a>>,
-        hash: BlobId,
-        bytes: u64,
-        room: u64,
-    ) -> Result<Fit<Option<String>>, Failure> {
-        let Target { path, at } = target.into();
-        let place = self.find(path, at, Parents::Needed)?;
-        check::written(&place, path, (hash, bytes), room)
     }
 
     /// Returns the real path of `path`, without links. If it does not exist, this is the real path of the nearest

@@ -136,7 +136,7 @@ fn too_large(path: &str, size: u64) -> Failure {
 }
 
 /// Opens a regular file. Returns it with its size.
-pub(super) fn open(place: &Place, path: &str) -> Result<(File, u64), Failure> {
+fn open(place: &Place, path: &str) -> Result<(File, u64), Failure> {
     // Checked before the file is opened, since opening a device can already have an effect.
     let found = place.dir.symlink_metadata(&place.name);
     regular(found.map_err(|error| of_io(path, &error))?.file_type(), path)?;

@@ -1,7 +1,7 @@
 //! Landlock rulesets on Linux.
 
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::PathBuf;
 
 use landlock::{
@@ -91,11 +91,6 @@ impl Ruleset {
     /// Returns which directories of the workspace are granted; `None` for a directory that did not exist.
     pub(super) fn workspace(&self) -> &[Option<FileId>] {
         &self.workspace
-    }
-
-    /// Returns the descriptor of the rules.
-    pub(super) fn rules(&self) -> BorrowedFd<'_> {
-        self.rules.as_fd()
     }
 
     /// Confines this process and all its descendants permanently. Only makes system calls.

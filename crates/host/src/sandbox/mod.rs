@@ -91,12 +91,6 @@ impl Sandbox {
         *self.0.ruleset.workspace().get(place)?
     }
 
-    /// Returns the rules, for a process that another one confines.
-    #[cfg(target_os = "linux")]
-    pub(crate) fn rules(&self) -> std::os::fd::BorrowedFd<'_> {
-        self.0.ruleset.rules()
-    }
-
     /// Enters the sandbox permanently. Only makes system calls.
     pub(crate) fn enter(&self) -> io::Result<()> {
         self.0.ruleset.enter()

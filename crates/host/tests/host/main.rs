@@ -5,10 +5,7 @@
 #[path = "../support/mod.rs"]
 mod support;
 
-mod child_terminals;
 mod files;
-mod held;
-mod held_terminals;
-mod left_terminals;
 mod processes;
 mod sandbox;
+mod terminals;

@@ -40,7 +40,7 @@ async fn start(script: &str, token: &str) -> AgentProcess {
 /// Makes this process a subreaper, like the daemon, so that it adopts all orphans.
 fn supervised() -> (tempfile::TempDir, Supervision) {
     let data = tempfile::tempdir().unwrap();
-    let supervision = Supervision::begin(data.path(), &[]).unwrap();
+    let supervision = Supervision::begin(data.path()).unwrap();
     (data, supervision)
 }
 
@@ -169,7 +169,7 @@ async fn the_next_daemon_ends_what_an_earlier_one_left_and_nothing_else() {
         .unwrap();
     assert!(with_token(&token()).len() >= 6);
     let path = data.path().to_owned();
-    let again = tokio::task::spawn_blocking(move || Supervision::begin(&path, &[]).unwrap());
+    let again = tokio::task::spawn_blocking(move || Supervision::begin(&path).unwrap());
     drop(again.await.unwrap());
     assert_eq!(with_token(&token()), [0; 0]);
     assert_eq!(with_token(&stranger), [other.id()]);

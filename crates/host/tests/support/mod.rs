@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use acpd_host::{Program, Shims};
+use acpd_host::Program;
 pub use not_tested::not_tested;
 
 /// Timeout of all waits. Only failures reach it.
@@ -24,18 +24,6 @@ pub fn shell(script: &str, token: &str, cwd: &Path) -> Program {
         cwd: cwd.to_owned(),
         sandbox: None,
     }
-}
-
-/// Returns shims with their sockets below this directory. Their binary is built beside this test.
-pub fn shims(data_dir: &Path) -> Shims {
-    let test = std::env::current_exe().unwrap();
-    let binary = test.ancestors().nth(2).unwrap().join("acpd-shim");
-    assert!(
-        binary.exists(),
-        "build {} before: cargo build -p acpd-shim",
-        binary.display()
-    );
-    Shims::new(binary, data_dir)
 }
 
 /// Returns a number that only this test's processes have on their command lines, and that `sleep` accepts.

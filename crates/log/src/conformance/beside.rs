@@ -1,7 +1,7 @@
 //! What is stored beside events: snapshots, what is known of an agent's process, clients' ids of turns, claims.
 
 use acpd_model::limits::SNAPSHOT_SPACING;
-use acpd_model::{Extract, Inherited, Seq, ThreadId, TurnId, TurnMark, TurnMarks, TurnStep};
+use acpd_model::{Extract, Seq, ThreadId, TurnId, TurnMark, TurnMarks, TurnStep};
 
 use super::sample;
 use crate::{Append, Carried, LogError, SharedLog, Snapshot};
@@ -158,75 +158,6 @@ pub(super) async fn a_cursor_and_a_memo_are_stored_with_their_events(log: &Share
         "an empty memo removes it"
     );
     assert_eq!(log.last_seq(thread).await, Ok(3));
-}
-
-/// The log may have carried threads of other checks.
-async fn carried_of(log: &SharedLog, threads: &[ThreadId]) -> Vec<(ThreadId, Carried)> {
-    let mut found = log.carried_threads().await.unwrap();
-    found.retain(|(thread, _)| threads.contains(thread));
-    found.sort_by_key(|(thread, _)| threads.iter().position(|one| one == thread));
-    found
-}
-
-pub(super) async fn threads_with_a_memo_are_found(log: &SharedLog) {
-    let (one, other, third) = (thread(log, 1).await, thread(log, 1).await, thread(log, 1).await);
-    let all = [one, other, third];
-    assert!(carried_of(log, &all).await.is_empty());
-    for (thread, cursor, memo) in [
-        (one, Some(70), Some(&b"process 7"[..])),
-        (other, None, Some(&b"process 8"[..])),
-        (third, Some(5), None),
-    ] {
-        log.store(Append {
-            cursor,
-            memo,
-            ..nothing(thread, 1)
-        })
-        .await
-        .unwrap();
-    }
-    let carried = |cursor, memo: &[u8]| Carried {
-        cursor,
-        memo: Some(memo.to_vec()),
-    };
-    let expected = [
-        (one, carried(Some(70), b"process 7")),
-        (other, carried(None, b"process 8")),
-    ];
-    assert_eq!(
-        carried_of(log, &all).await,
-        expected,
-        "a cursor alone names no process"
-    );
-    let stale = Append {
-        memo: Some(b"process 9"),
-        ..nothing(one, 9)
-    };
-    log.store(stale).await.unwrap_err();
-    assert_eq!(carried_of(log, &all).await, expected);
-
-    // A fork has an agent of its own.
-    let fork = sample::new_thread();
-    let summary = sample::summary("fork", 1);
-    let events = sample::run(2..=2, 10);
-    log.store(Append {
-        summary: Some(&summary),
-        inherits: Some(Inherited { from: one, until: 1 }),
-        ..Append::new(fork, &events)
-    })
-    .await
-    .unwrap();
-    assert!(carried_of(log, &[fork]).await.is_empty());
-
-    log.store(Append {
-        memo: Some(&[]),
-        ..nothing(other, 1)
-    })
-    .await
-    .unwrap();
-    assert_eq!(carried_of(log, &all).await, expected[..1]);
-    log.delete(one).await.unwrap();
-    assert!(carried_of(log, &all).await.is_empty());
 }
 
 pub(super) async fn a_client_turn_is_found(log: &SharedLog) {

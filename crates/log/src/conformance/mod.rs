@@ -59,7 +59,6 @@ pub async fn check(open: impl AsyncFn() -> SharedLog) {
     beside::a_snapshot_is_found_by_its_event(&open().await).await;
     beside::old_snapshots_are_thinned_out(&open().await).await;
     beside::a_cursor_and_a_memo_are_stored_with_their_events(&open().await).await;
-    beside::threads_with_a_memo_are_found(&open().await).await;
     beside::a_client_turn_is_found(&open().await).await;
     beside::a_claim_is_granted(&open().await).await;
     beside::of_two_claims_only_the_newer_one_may_write(&open().await).await;

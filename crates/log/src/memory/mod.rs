@@ -311,16 +311,6 @@ impl EventLog for Memory {
         self.ask(|state| Ok(state.thread(thread)?.carried.clone()))
     }
 
-    fn carried_threads(&self) -> LogFuture<'_, Vec<(ThreadId, Carried)>> {
-        self.ask(|state| {
-            let threads = state.threads.iter();
-            let carried = threads.filter(|(_, thread)| thread.carried.memo.is_some());
-            Ok(carried
-                .map(|(id, thread)| (*id, thread.carried.clone()))
-                .collect())
-        })
-    }
-
     fn last_seq(&self, thread: ThreadId) -> LogFuture<'_, Seq> {
         self.ask(|state| state.thread(thread).map(Thread::last))
     }

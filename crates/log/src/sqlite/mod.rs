@@ -22,14 +22,12 @@
 //! | `reader` | the reading threads |
 //! | `os_thread` | how the threads start |
 //! | `backup` | copies for backups, while a daemon writes |
-//! | `carried` | the agents' processes that the log knows, for a program beside the daemon |
 //! | `query` | the queries of reads |
 //! | `columns` | columns that several queries return |
 //! | `unused` | threads that were not used for long, and the bytes that they take |
 
 mod backup;
 mod blocks;
-mod carried;
 mod change;
 mod cleanup;
 mod columns;
@@ -51,7 +49,6 @@ mod upgrade;
 mod writer;
 
 pub use backup::{BackupSource, LogContents, check_copy, lock, log_version};
-pub use carried::{CarriedThread, carried_threads};
 pub use files::Durability;
 pub use upgrade::free_bytes;
 
@@ -219,10 +216,6 @@ impl EventLog for Sqlite {
 
     fn carried(&self, thread: ThreadId) -> LogFuture<'_, Carried> {
         self.ask(move |connection| query::carried(connection, thread))
-    }
-
-    fn carried_threads(&self) -> LogFuture<'_, Vec<(ThreadId, Carried)>> {
-        self.lists.ask(query::carried_threads)
     }
 
     fn last_seq(&self, thread: ThreadId) -> LogFuture<'_, Seq> {

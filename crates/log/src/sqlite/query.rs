@@ -166,30 +166,14 @@ pub(super) fn carried(connection: &Connection, thread: ThreadId) -> Result<Carri
     let row = thread_row(connection, thread)?;
     let found = connection
         .prepare_cached("SELECT cursor, memo FROM carried WHERE thread = ?")?
-        .query_row([row], |row| read_carried(row, 0))
+        .query_row([row], |row| {
+            Ok(Carried {
+                cursor: row.get::<_, Option<i64>>(0)?.map(i64::cast_unsigned),
+                memo: row.get(1)?,
+            })
+        })
         .optional()?;
     Ok(found.unwrap_or_default())
-}
-
-/// Implements [`EventLog::carried_threads`](crate::EventLog::carried_threads).
-pub(super) fn carried_threads(connection: &Connection) -> Result<Vec<(ThreadId, Carried)>, LogError> {
-    let mut find = connection.prepare_cached(
-        "SELECT uuid, cursor, memo FROM carried JOIN thread ON thread.id = carried.thread
-         WHERE memo IS NOT NULL",
-    )?;
-    let found = find.query_map([], |row| {
-        let uuid = Uuid::from_bytes(row.get(0)?);
-        Ok((ThreadId(uuid), read_carried(row, 1)?))
-    })?;
-    Ok(found.collect::<rusqlite::Result<_>>()?)
-}
-
-/// Reads the cursor from a column, and the memo from the next one.
-fn read_carried(row: &Row<'_>, column: usize) -> rusqlite::Result<Carried> {
-    Ok(Carried {
-        cursor: row.get::<_, Option<i64>>(column)?.map(i64::cast_unsigned),
-        memo: row.get(column + 1)?,
-    })
 }
 
 /// Implements [`EventLog::last_seq`](crate::EventLog::last_seq).

@@ -14,7 +14,5 @@ pub const REACH_SECS: u64 = 30;
 pub const REACH_WORDS_SECS: u64 = 3;
 /// Seconds that the daemon waits for its threads and agents on shutdown.
 pub const SHUTDOWN_SECS: u64 = 10;
-/// Seconds that the daemon waits for running turns on shutdown with `on_stop = "drain"`.
-pub const DRAIN_SECS: u64 = 600;
 /// Largest file of a backup besides the log, in bytes.
 pub const BACKUP_FILE_BYTES: u64 = 64 << 20;

@@ -1,9 +1,7 @@
 //! What a command line consists of.
 
-use serde::{Deserialize, Serialize};
-
 /// One word after quotes are removed.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Word {
     /// The text of the word; an expansion is kept as written.
     pub text: String,

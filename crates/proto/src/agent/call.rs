@@ -6,7 +6,7 @@ use acpd_model::event::PermissionOption;
 use acpd_model::limits::PATH_BYTES;
 use acpd_model::{Failure, RawJson, json};
 use serde::de::DeserializeOwned;
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
 use super::bounds::{check, check_bytes, check_name, is_name, sentence};
@@ -17,7 +17,7 @@ use crate::wire::{RpcError, decoded, members};
 const TERMINAL_COMMAND_BYTES: usize = 2 << 20;
 
 /// A request from the agent to the daemon.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Call {
     /// Requests permission for a tool call.
     Permission {
@@ -94,7 +94,7 @@ pub enum Call {
 }
 
 /// How a terminal's command ended.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct TerminalExit {
     /// The exit code, if the command was not ended by a signal.
     pub code: Option<i32>,

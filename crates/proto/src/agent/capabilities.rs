@@ -83,9 +83,6 @@ impl SkillBlocks {
     }
 }
 
-/// The kind of authentication method that needs a terminal.
-const TERMINAL: &str = "terminal";
-
 /// An authentication method of an agent.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct AuthMethod {
@@ -104,16 +101,6 @@ pub struct AuthMethod {
 }
 
 impl AuthMethod {
-    /// Creates a method of which only the id is known, and whether it needs a terminal.
-    pub(super) fn named(id: &str, is_terminal: bool) -> Self {
-        Self {
-            id: id.to_owned(),
-            kind: is_terminal.then(|| TERMINAL.to_owned()),
-            args: None,
-            env: None,
-        }
-    }
-
     /// Parses ACP's `authMethods`; skips invalid entries.
     pub fn list(methods: &RawJson) -> Vec<Self> {
         let methods: Vec<RawJson> = methods.read().unwrap_or_default();
@@ -122,7 +109,7 @@ impl AuthMethod {
 
     /// Returns whether the user signs in with a program in a terminal.
     pub fn is_terminal(&self) -> bool {
-        self.kind.as_deref() == Some(TERMINAL)
+        self.kind.as_deref() == Some("terminal")
     }
 }
 
@@ -138,44 +125,6 @@ struct InitializeResult {
 }
 
 impl Capabilities {
-    /// Returns the capabilities that requests to an agent with an open session need, as bits. Memos keep them: a bit never gets another
-    /// meaning.
-    pub(super) fn request_bits(&self) -> u16 {
-        let bits = [
-            self.list,
-            self.close,
-            self.delete,
-            self.fork,
-            self.steering,
-            self.logout,
-            self.auth_status,
-            self.providers,
-            self.additional_directories,
-            self.options,
-        ];
-        let numbered = bits.into_iter().enumerate();
-        numbered.fold(0, |all, (at, has)| all | u16::from(has) << at)
-    }
-
-    /// Returns capabilities from such bits. Those that only matter until a session is open are absent.
-    pub(super) fn of_request_bits(bits: u16, auth_methods: Vec<AuthMethod>) -> Self {
-        let has = |at: u16| bits >> at & 1 == 1;
-        Self {
-            list: has(0),
-            close: has(1),
-            delete: has(2),
-            fork: has(3),
-            steering: has(4),
-            logout: has(5),
-            auth_status: has(6),
-            providers: has(7),
-            additional_directories: has(8),
-            options: has(9),
-            auth_methods,
-            ..Self::default()
-        }
-    }
-
     /// Parses the result of `initialize`.
     pub fn read(hello: &RawJson) -> Self {
         let hello: InitializeResult = hello.read().unwrap_or_default();
@@ -278,24 +227,5 @@ impl Capabilities {
         Err(Failure::invalid_params(format!(
             "the agent has no way to sign in named {id:?}: {known}"
         )))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn each_capability_of_requests_has_its_bit() {
-        let all = Capabilities::of_request_bits(u16::MAX, Vec::new());
-        assert_eq!(all.request_bits(), 0b11_1111_1111);
-        for at in 0..10 {
-            let one = Capabilities::of_request_bits(1 << at, Vec::new());
-            assert_eq!(one.request_bits(), 1 << at);
-        }
-        // A memo of an earlier version has the same bits.
-        let hello = r#"{"agentCapabilities":{"sessionCapabilities":{"list":{},"delete":{}},"providers":{}}}"#;
-        let capabilities = Capabilities::read(&RawJson::trusted(hello));
-        assert_eq!(capabilities.request_bits(), 0b1000_0101);
     }
 }

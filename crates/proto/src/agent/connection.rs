@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
 use acpd_model::{Failure, RawJson, TurnId, event::Binding};
-use serde::{Deserialize, Serialize};
 
 use super::acp_version::AcpVersion;
 use super::call::Call;
@@ -15,17 +14,16 @@ use super::opening::{SignInRetry, method};
 use super::quirks::Quirks;
 use super::replay::SessionReplay;
 use super::request::{AgentRequest, ConfigValue, RequestContext};
-use super::resume::{SentEarlier, Unclaimed};
 use super::system_prompt::PromptSource;
 use super::update::Update;
 use super::v2;
 use crate::time::{Instant, Now, earliest};
-use crate::wire::{self, Flaw, Object, Pending, RpcError};
+use crate::wire::{self, Flaw, Pending, RpcError};
 
 /// Seconds that the user has to sign in to an agent.
 const SIGN_IN_SECS: u64 = 600;
 /// The time limit for a user to sign in.
-pub(super) const SIGN_IN: Duration = Duration::from_secs(SIGN_IN_SECS);
+const SIGN_IN: Duration = Duration::from_secs(SIGN_IN_SECS);
 
 /// The names of an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -332,29 +330,20 @@ pub struct Opened {
 }
 
 /// The request that a response belongs to.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Debug)]
 pub(super) enum Sent {
-    #[serde(skip)]
     Initialize,
-    #[serde(skip)]
     Open(Binding),
     /// An attempt to resume the earlier session that timed out: its response is ignored.
     GivenUp,
     Prompt(TurnId),
-    /// A prompt for which `session/cancel` was sent.
-    Cancelled(TurnId),
-    #[serde(rename_all = "camelCase")]
     Ask {
         ask: u64,
-        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         signs_in: bool,
         method: String,
     },
     /// The response is ignored.
     Close,
-    /// An earlier daemon has sent it, and the thread has not said yet what it was for.
-    Unclaimed(Unclaimed),
 }
 
 /// The client side of ACP for one agent process with one session.
@@ -400,8 +389,6 @@ pub struct AgentConnection {
     pub(super) stray: Option<String>,
     /// The first half of a surrogate pair at the end of the agent's last chunk.
     pub(super) half: Option<Box<Half>>,
-    /// What an earlier daemon has sent to this process, if there was one.
-    pub(super) sent_earlier: Option<Box<SentEarlier>>,
     events: Vec<AgentEvent>,
     writes: Vec<u8>,
 }
@@ -418,14 +405,7 @@ impl AgentConnection {
     }
 
     fn begin(start: Start, first_id: u64, is_alone: bool, now: Now) -> Self {
-        let mut connection = Self::unopened(start, first_id, is_alone);
-        connection.initialize(now.mono);
-        connection
-    }
-
-    /// Returns a connection that has sent nothing.
-    pub(super) fn unopened(start: Start, first_id: u64, is_alone: bool) -> Self {
-        Self {
+        let mut connection = Self {
             start,
             pending: Pending::starting_at(first_id),
             calls: BTreeMap::new(),
@@ -449,39 +429,53 @@ impl AgentConnection {
             has_noted_flaw: false,
             stray: None,
             half: None,
-            sent_earlier: None,
             events: Vec::new(),
             writes: Vec::new(),
-        }
+        };
+        connection.initialize(now.mono);
+        connection
     }
 
     /// Carries out a command of the thread.
     pub fn handle_command(&mut self, command: AgentCommand, now: Now) {
         match command {
             AgentCommand::Request { ask, request } => self.ask(ask, &request, now),
-            AgentCommand::Notify { method, params } => self.notify(&method, params.as_ref(), now),
+            AgentCommand::Notify { method, params } => {
+                let mut line = Vec::new();
+                wire::notification_with(&mut line, &method, params.as_ref());
+                self.write(line);
+            }
             AgentCommand::Open(start) => self.open(*start, now),
             AgentCommand::WaitForUser(waits) => self.wait_for_user(waits, now.mono),
-            AgentCommand::Close => self.close(now),
-            AgentCommand::Prompt { turn, prompt, meta } => self.prompt(turn, prompt, meta.as_ref(), now),
+            AgentCommand::Close => self.close(),
+            AgentCommand::Prompt { turn, prompt, meta } => {
+                let prompt = match &mut self.v2 {
+                    Some(v2) => v2.prompt(turn, prompt),
+                    None => prompt,
+                };
+                let id = self.pending.open(Sent::Prompt(turn), None);
+                let session = self.session.as_deref().unwrap_or_default();
+                let mut line = Vec::new();
+                wire::request(&mut line, id, "session/prompt", |params| {
+                    params
+                        .put("sessionId", session)
+                        .put("prompt", &prompt)
+                        .json("_meta", meta.as_ref());
+                });
+                self.write(line);
+            }
             AgentCommand::Cancel => {
                 if let Some(v2) = &mut self.v2 {
                     v2.cancel();
                 }
-                let params = self.cancel_params();
-                self.notify("session/cancel", Some(&params), now);
-                self.note_cancelled();
+                let session = self.session.clone().unwrap_or_default();
+                self.cancel(&session);
             }
-            AgentCommand::CancelSubagent { session } => {
-                self.notify("session/cancel", Some(&about(&session)), now);
-            }
+            AgentCommand::CancelSubagent { session } => self.cancel(&session),
             AgentCommand::Answer { call, result } => {
                 let Some(id) = self.calls.remove(&call) else {
                     return;
                 };
-                if self.takes_answered(id.get()) {
-                    return;
-                }
                 let mut line = Vec::new();
                 match result {
                     Ok(result) => wire::response(&mut line, id.get(), result.get()),
@@ -525,7 +519,7 @@ impl AgentConnection {
                         result: Err(error),
                     });
                 }
-                Sent::Prompt(_) | Sent::Cancelled(_) | Sent::Close | Sent::GivenUp | Sent::Unclaimed(_) => {}
+                Sent::Prompt(_) | Sent::Close | Sent::GivenUp => {}
             }
         }
     }
@@ -544,16 +538,6 @@ impl AgentConnection {
     pub fn poll_timeout(&self) -> Option<Instant> {
         let sessions = earliest(self.pending.deadline(), self.replay.deadline());
         earliest(sessions, self.sign_in_retry.deadline())
-    }
-
-    /// Returns whether the session is open and can be used.
-    pub(super) fn is_open(&self) -> bool {
-        !self.prefix.is_empty() && self.pending_session.is_none() && !self.failed
-    }
-
-    /// Returns whether all events and writes were taken.
-    pub(super) fn has_no_output(&self) -> bool {
-        self.events.is_empty() && self.writes.is_empty()
     }
 
     /// Returns whether the answer to the request with this number is still used. That of a request that timed out is not.
@@ -582,10 +566,11 @@ impl AgentConnection {
             signs_in,
             method: method.clone(),
         };
-        let deadline = Some(now.mono + patience);
-        let (method, params) = match request {
+        let id = self.pending.open(sent, Some(now.mono + patience));
+        let mut line = Vec::new();
+        match request {
             AgentRequest::Passthrough { params, .. } | AgentRequest::Extension { params, .. } => {
-                (method, params.clone())
+                wire::request_with(&mut line, id, &method, params.as_ref());
             }
             other => {
                 let context = RequestContext {
@@ -599,45 +584,10 @@ impl AgentConnection {
                 };
                 let params = wire::object(|params| other.fill(params, context));
                 let (method, params) = self.in_its_version(&method, params);
-                (method, Some(params))
+                wire::request_with(&mut line, id, &method, Some(&params));
             }
-        };
-        if self.claims(&sent, deadline, &method, params.as_ref(), now) {
-            return;
         }
-        let id = self.pending.open(sent, deadline);
-        let mut line = Vec::new();
-        wire::request_with(&mut line, id, &method, params.as_ref());
         self.write(line);
-    }
-
-    fn prompt(&mut self, turn: TurnId, prompt: Vec<RawJson>, meta: Option<&RawJson>, now: Now) {
-        if self.claims_prompt(turn, &prompt, meta, now) {
-            return;
-        }
-        let prompt = match &mut self.v2 {
-            Some(v2) => v2.prompt(turn, prompt),
-            None => prompt,
-        };
-        let id = self.pending.open(Sent::Prompt(turn), None);
-        let mut line = Vec::new();
-        wire::request(&mut line, id, "session/prompt", |params| {
-            self.fill_prompt(params, &prompt, meta);
-        });
-        self.write(line);
-    }
-
-    /// Returns the params of a prompt.
-    pub(super) fn prompt_params(&self, prompt: &[RawJson], meta: Option<&RawJson>) -> RawJson {
-        wire::object(|params| self.fill_prompt(params, prompt, meta))
-    }
-
-    fn fill_prompt(&self, params: &mut Object<'_>, prompt: &[RawJson], meta: Option<&RawJson>) {
-        let session = self.session.as_deref().unwrap_or_default();
-        params
-            .put("sessionId", session)
-            .put("prompt", prompt)
-            .json("_meta", meta);
     }
 
     /// Returns a request of version 1, its method and its params, in the version that the agent speaks.
@@ -648,31 +598,23 @@ impl AgentConnection {
         }
     }
 
-    fn notify(&mut self, method: &str, params: Option<&RawJson>, now: Now) {
-        if self.takes_notification(method, params, now.mono) {
-            return;
-        }
+    fn cancel(&mut self, session: &str) {
         let mut line = Vec::new();
-        wire::notification_with(&mut line, method, params);
+        wire::notification(&mut line, "session/cancel", |params| {
+            params.put("sessionId", session);
+        });
         self.write(line);
     }
 
-    /// Returns the params of `session/cancel` for the connection's session.
-    pub(super) fn cancel_params(&self) -> RawJson {
-        about(self.session.as_deref().unwrap_or_default())
-    }
-
-    fn close(&mut self, now: Now) {
+    fn close(&mut self) {
         let Some(session) = self.session.clone().filter(|_| self.capabilities.close) else {
             return;
         };
-        let params = about(&session);
-        if self.claims(&Sent::Close, None, "session/close", Some(&params), now) {
-            return;
-        }
         let id = self.pending.open(Sent::Close, None);
         let mut line = Vec::new();
-        wire::request_with(&mut line, id, "session/close", Some(&params));
+        wire::request(&mut line, id, "session/close", |params| {
+            params.put("sessionId", &session);
+        });
         self.write(line);
     }
 
@@ -727,11 +669,4 @@ impl AgentConnection {
             self.writes.append(&mut line);
         }
     }
-}
-
-/// Returns the params of a message that is about a session alone.
-fn about(session: &str) -> RawJson {
-    wire::object(|params| {
-        params.put("sessionId", session);
-    })
 }

@@ -6,29 +6,18 @@
 //! changes the agent's own text of a chunk, which the log keeps.
 
 use acpd_model::MessageType;
-use serde::{Deserialize, Serialize};
 
 use super::connection::{AgentConnection, AgentEvent};
 use super::update::{Chunk, ChunkContent, Update, UpdateKind};
 
 /// The first half of a surrogate pair at the end of a chunk.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Debug)]
 pub(super) struct Half {
     unit: u16,
     role: MessageType,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     message_id: Option<String>,
     /// Whether the chunk was a part of the earlier conversation.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     is_replayed: bool,
-}
-
-impl Half {
-    /// Returns about how many bytes its JSON has.
-    pub fn memo_bytes(&self) -> usize {
-        self.message_id.as_ref().map_or(0, String::len)
-    }
 }
 
 impl AgentConnection {

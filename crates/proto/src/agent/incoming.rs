@@ -31,7 +31,6 @@ impl AgentConnection {
     /// Handles one line of the agent's stdout.
     pub fn handle_line(&mut self, line: &Line<'_>, now: Now) {
         self.end_history(now);
-        self.note_line(now.mono);
         match *line {
             Line::Whole(bytes) => {
                 let is_clean = std::str::from_utf8(bytes).is_ok_and(|text| self.handle_text(text, now));
@@ -88,10 +87,12 @@ impl AgentConnection {
                 self.handle_response(sent, Err(error), now);
             }
             (None, Found::Request { id }) => {
-                self.refuse(id, &unreadable.error());
+                let mut line = Vec::new();
+                wire::error_response(&mut line, id, &unreadable.error());
+                self.write(line);
             }
             // Such an agent cannot read its client either.
-            (None, _) if reason == UTF_16 && self.agent.is_none() && !self.is_open() => {
+            (None, _) if reason == UTF_16 && self.agent.is_none() => {
                 self.fail(self.unreadable_start("initialize", reason, text));
             }
             (None, _) => {}
@@ -123,7 +124,9 @@ impl AgentConnection {
             Ok(Message::Request { id, method, .. }) if !is_name(&method) || !is_name(id.get()) => {
                 self.malformed(LONG_METHOD, text, text.len() as u64);
                 if is_name(id.get()) {
-                    self.refuse(id.get(), &not_found(&method));
+                    let mut line = Vec::new();
+                    wire::error_response(&mut line, id.get(), &not_found(&method));
+                    self.write(line);
                 }
             }
             Ok(Message::Notification { method, params }) => self.handle_notification(&method, params, now),
@@ -139,16 +142,6 @@ impl AgentConnection {
             Err(_) => return false,
         }
         true
-    }
-
-    /// Answers a request that no thread sees.
-    fn refuse(&mut self, id: &str, error: &RpcError) {
-        if self.takes_answered(id) {
-            return;
-        }
-        let mut line = Vec::new();
-        wire::error_response(&mut line, id, error);
-        self.write(line);
     }
 
     /// Returns the `update` object of a line in the form that nearly all updates have, without parsing the line.
@@ -360,7 +353,7 @@ impl AgentConnection {
         }
     }
 
-    pub(super) fn handle_response(&mut self, sent: Sent, result: Result<&RawValue, RpcError>, now: Now) {
+    fn handle_response(&mut self, sent: Sent, result: Result<&RawValue, RpcError>, now: Now) {
         match (sent, result) {
             (Sent::Initialize, Ok(result)) => self.initialized(result, now),
             (Sent::Initialize, Err(error)) if self.tries_sign_in_again(&error, now) => {}
@@ -369,7 +362,7 @@ impl AgentConnection {
             }
             (Sent::Open(how), Ok(result)) => self.opened(how, result, now),
             (Sent::Open(how), Err(error)) => self.not_opened(how, &error, now),
-            (Sent::Prompt(turn) | Sent::Cancelled(turn), result) => {
+            (Sent::Prompt(turn), result) => {
                 let result = result.map(RawJson::from);
                 let ending = match &mut self.v2 {
                     Some(v2) => v2.prompt_answered(turn, result),
@@ -397,7 +390,6 @@ impl AgentConnection {
                     self.signed_in(now);
                 }
             }
-            (Sent::Unclaimed(unclaimed), result) => self.hold_answer(unclaimed, result, now.mono),
             (Sent::Close | Sent::GivenUp, _) => {}
         }
     }

@@ -15,16 +15,12 @@ mod extension;
 mod halves;
 mod handshake;
 mod incoming;
-mod memo;
 pub(crate) mod modes;
 mod opening;
 mod printed;
 mod quirks;
 mod replay;
 mod request;
-mod resume;
-#[cfg(test)]
-mod resume_tests;
 mod session_name;
 mod shared;
 #[cfg(test)]
@@ -42,7 +38,6 @@ pub use elicitation_modes::ElicitationModes;
 pub use extension::check_extension;
 pub(crate) use extension::{is_extension, is_own, own_name};
 pub use handshake::{Negotiated, client_capabilities, initialize_params, negotiate};
-pub use memo::ConnectionMemo;
 pub use printed::SignInOutput;
 pub use quirks::Quirks;
 pub(crate) use request::PassthroughMethod;

@@ -428,7 +428,7 @@ pub(super) fn method(how: Binding) -> &'static str {
     }
 }
 
-pub(super) fn usual_prefix(session: &str) -> String {
+fn usual_prefix(session: &str) -> String {
     let session = serde_json::Value::from(session);
     format!(r#"{{"jsonrpc":"2.0","method":"session/update","params":{{"sessionId":{session},"update":"#)
 }

@@ -1,15 +1,13 @@
 //! Requests to an agent other than prompts: modes and options, sessions, authentication, extensions.
 
 use acpd_model::{ErrorCode, Failure, RawJson};
-use serde::{Deserialize, Serialize};
 
 use super::capabilities::Capabilities;
 use super::extension::check_extension;
 use crate::wire::{Object, RpcError};
 
 /// A request to the agent that a client caused.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
+#[derive(Debug, Clone, PartialEq)]
 pub enum AgentRequest {
     /// `session/set_mode`.
     SetMode {
@@ -90,8 +88,7 @@ pub enum AgentRequest {
 }
 
 /// A request that acpd passes through: the agent answers it, if it declared the capability.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PassthroughMethod {
     /// `auth/status`.
     AuthStatus,
@@ -115,7 +112,7 @@ impl PassthroughMethod {
 }
 
 /// The value of a config option.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Deserialize)]
 #[serde(untagged, expecting = "a value is a string or a boolean")]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub enum ConfigValue {

@@ -87,12 +87,6 @@ impl OpenItems {
         self.tool_bytes + others.map(|item| item.view.bytes()).sum::<usize>()
     }
 
-    /// Returns whether the terminal with this id has not ended.
-    pub fn has_terminal(&self, id: &str) -> bool {
-        let mut open = self.items.values();
-        open.any(|item| matches!(&item.view, ItemView::Terminal { terminal_id, .. } if terminal_id == id))
-    }
-
     /// Adds an item that has started.
     pub fn insert(&mut self, id: ItemId, item: OpenItem) {
         match (&item.view, item.parent) {

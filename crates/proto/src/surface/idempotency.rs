@@ -16,11 +16,6 @@ const OF_KEYS: &str = "key:";
 /// The beginning of the ids that acpd itself gives to prompts of editors.
 pub(super) const OF_EDITORS: &str = "acp:";
 
-/// Returns whether a text can be the name that acpd itself gives to a prompt of an editor.
-pub(super) fn is_of_editors(name: &str) -> bool {
-    name.starts_with(OF_EDITORS) && name.len() <= IDEMPOTENCY_KEY_BYTES
-}
-
 /// Returns the key in the `_meta` of a prompt, if there is one.
 pub(super) fn idempotency_key(meta: Option<&RawJson>) -> Result<Option<String>, Failure> {
     let own = meta.and_then(|meta| member(meta, "acpd")).map(RawJson::trusted);

@@ -1,12 +1,11 @@
 //! File and terminal operations that a thread requests from the host for its agent, and their results.
 
-use acpd_model::{BlobId, PreviousContent};
-use serde::{Deserialize, Serialize};
+use acpd_model::PreviousContent;
 
 use crate::agent::TerminalExit;
 
 /// A file or terminal operation that a thread requests from the host.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum HostCall {
     /// Reads a text file.
     ReadFile {
@@ -18,17 +17,6 @@ pub enum HostCall {
         line: Option<u64>,
         /// The number of lines.
         limit: Option<u64>,
-    },
-    /// Compares a file with a write that an earlier daemon began. Changes nothing.
-    CheckWritten {
-        /// The absolute path.
-        path: String,
-        /// The real path at the time of the decision: the file there is compared.
-        at: Option<String>,
-        /// The hash of the content that was to be written.
-        hash: BlobId,
-        /// The length of that content, in bytes.
-        bytes: u64,
     },
     /// Writes a text file.
     WriteFile {
@@ -53,12 +41,6 @@ pub enum HostCall {
         cwd: String,
         /// The maximum output to keep, in bytes.
         output_bytes: usize,
-    },
-    /// Looks for a terminal that an earlier daemon was about to create. [`HostReply::Created`] if it exists, whether or not its command
-    /// has ended; the failure "not found" if it was never created; any other failure if that is unknown.
-    FindTerminal {
-        /// The daemon's id for the terminal.
-        terminal_id: String,
     },
     /// Returns the terminal's output so far.
     TerminalOutput {
@@ -102,11 +84,6 @@ pub enum HostReply {
         /// The file's content before the write.
         old: PreviousContent,
     },
-    /// A file was compared with a write.
-    Checked {
-        /// The text of the file, if it is exactly what was to be written.
-        text: Option<String>,
-    },
     /// A terminal was created and runs.
     Created,
     /// The output of a terminal.
@@ -145,6 +122,4 @@ pub enum TerminalEvent {
         /// Whether earlier output was dropped.
         truncated: bool,
     },
-    /// What held the terminal is gone, and with it the command and its output that is not in the log.
-    Lost,
 }

@@ -12,7 +12,7 @@ use crate::projection::Exchanges;
 use crate::wire::RpcError;
 
 /// An input that a thread must handle.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub enum Input {
     /// A client sent a command.
     Command {

@@ -18,14 +18,9 @@ mod effect;
 mod host_call;
 mod input;
 mod journal;
-mod kept;
 mod machine;
-mod memo;
 mod message;
-mod recalled;
 mod reply;
-#[cfg(test)]
-mod restart;
 mod session;
 mod subagents;
 mod tool_call;
@@ -42,5 +37,4 @@ pub use effect::{Deletion, Effect, RememberedChange, RememberedOutcome, UserLine
 pub use host_call::{HostCall, HostReply, TerminalEvent};
 pub use input::{AccessDenied, AgentExit, Input};
 pub use machine::Thread;
-pub use memo::{Recalls, ThreadMemo};
 pub use reply::{ForkContents, ForkPoint, Reply, SteerDelivery, TurnView};

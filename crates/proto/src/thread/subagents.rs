@@ -4,15 +4,12 @@
 //! whether a session has a lane. Owns: what was refused in this turn, and the sides of messages between sessions. Never: gives a
 //! subagent a directory or a permission.
 
-use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use acpd_model::event::{Level, Patch, SubagentPatch};
 use acpd_model::{EventKind, LaneId, MessageType, Origin, RawJson, SessionEvent};
-use serde::{Deserialize, Serialize};
 
 use super::journal::Journal;
-use super::kept::is_default;
 use crate::agent::{SessionMessage, SubagentUpdate};
 use crate::projection::Subagent;
 
@@ -32,47 +29,12 @@ const ASSUMED: &str = "subagentAssumed";
 #[derive(Debug, Default)]
 pub(super) struct Subagents {
     /// Why sessions were refused in this turn.
-    refused: BTreeSet<Cow<'static, str>>,
+    refused: BTreeSet<&'static str>,
     /// The last message between sessions in each lane, and who said it there.
     messages: BTreeMap<LaneId, (String, MessageType)>,
 }
 
-/// What the log does not say of subagents.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub(super) struct SubagentsMemo {
-    #[serde(skip_serializing_if = "is_default")]
-    refused: Vec<String>,
-    /// The sides of the last messages in the lanes that work.
-    #[serde(skip_serializing_if = "is_default")]
-    messages: Vec<(LaneId, String, MessageType)>,
-}
-
 impl Subagents {
-    /// Returns what the log does not say of subagents.
-    pub fn memo(&self, journal: &Journal) -> SubagentsMemo {
-        let lanes = &journal.live().lanes;
-        let working = self
-            .messages
-            .iter()
-            .filter(|(lane, _)| lanes.is_at_work(Some(**lane)));
-        SubagentsMemo {
-            refused: self.refused.iter().map(ToString::to_string).collect(),
-            messages: working
-                .map(|(lane, (id, role))| (*lane, id.clone(), *role))
-                .collect(),
-        }
-    }
-
-    /// Continues with what a memo says.
-    pub fn resume(memo: SubagentsMemo) -> Self {
-        let messages = memo.messages.into_iter();
-        Self {
-            refused: memo.refused.into_iter().map(Cow::Owned).collect(),
-            messages: messages.map(|(lane, id, role)| (lane, (id, role))).collect(),
-        }
-    }
-
     /// Clears what was refused in the last turn.
     pub fn begin_turn(&mut self) {
         self.refused.clear();
@@ -142,7 +104,7 @@ impl Subagents {
 
     /// Says why a session has no lane, once in a turn.
     fn refuse(&mut self, journal: &mut Journal, reason: &'static str) {
-        if self.refused.insert(reason.into()) {
+        if self.refused.insert(reason) {
             let message = format!("A subagent is not followed: {reason}.");
             journal.notice(Level::Warning, REFUSED, &message);
         }

@@ -38,8 +38,6 @@ pub struct LineDecoder {
     /// Number of dropped bytes of a line that is too long. Its head stays at the start of the buffer, and what was read last
     /// after it.
     dropping: Option<u64>,
-    /// Bytes of the stream before the unread part.
-    consumed: u64,
 }
 
 impl LineDecoder {
@@ -52,14 +50,7 @@ impl LineDecoder {
             limit,
             room: 0,
             dropping: None,
-            consumed: 0,
         }
-    }
-
-    /// Returns how many bytes of the stream belong to lines that were returned, with their line ends, and to the empty lines
-    /// between and behind them. A reader that begins there returns the lines that follow.
-    pub fn consumed(&self) -> u64 {
-        self.consumed
     }
 
     /// Returns the buffer, with room for one read, so that the caller can append to it. Unread lines move to its front.
@@ -112,7 +103,6 @@ impl LineDecoder {
             let (start, end) = (self.start, self.scanned + at);
             self.start = end + 1;
             self.scanned = self.start;
-            self.consumed += (end + 1 - start) as u64 + self.dropping.unwrap_or(0);
             if let Some(dropped) = self.dropping.take() {
                 return Some(too_long(&self.buffer[start..end], dropped));
             }
@@ -135,7 +125,6 @@ impl LineDecoder {
         let rest = &self.buffer[self.start..];
         let dropped = self.dropping.take();
         let bytes = dropped.unwrap_or(0) + rest.len() as u64;
-        self.consumed += bytes;
         self.start = self.buffer.len();
         self.scanned = self.start;
         let rest = &self.buffer[self.buffer.len() - usize::try_from(bytes - dropped.unwrap_or(0)).ok()?..];
@@ -261,65 +250,7 @@ mod tests {
         }
     }
 
-    #[test]
-    fn an_unfinished_line_is_not_consumed() {
-        let mut decoder = LineDecoder::new(5000);
-        decoder.push(b"\n a\r\n\n\nb");
-        assert_eq!(decoder.consumed(), 0);
-        assert!(decoder.next_line().is_some());
-        assert_eq!(
-            decoder.consumed(),
-            5,
-            "the empty lines behind it were not read yet"
-        );
-        assert!(decoder.next_line().is_none());
-        assert_eq!(decoder.consumed(), 7);
-        // A line that is too long, of which most is dropped.
-        decoder.push(&vec![b'x'; 20_000]);
-        assert!(decoder.next_line().is_none());
-        decoder.shrink();
-        assert_eq!(decoder.consumed(), 7);
-        decoder.push(b"\nc");
-        assert!(matches!(
-            decoder.next_line(),
-            Some(Line::TooLong { bytes: 20_001, .. })
-        ));
-        assert_eq!(decoder.consumed(), 7 + 20_002);
-        assert_eq!(decoder.finish(), Some(Line::Whole(b"c")));
-        assert_eq!(decoder.consumed(), 7 + 20_002 + 1);
-    }
-
     proptest! {
-        /// A reader that begins where another one has stopped returns the lines that follow.
-        #[test]
-        fn a_reader_continues_where_another_one_stopped(
-            text in "([ab\r ]{0,6}|x{60,90})(\n([ab\r ]{0,6}|x{60,90})){0,12}",
-            size in 1usize..40,
-            stop in 0usize..12,
-        ) {
-            let mut whole = LineDecoder::new(50);
-            whole.push(text.as_bytes());
-            let expected = lines(&mut whole);
-            let mut first = LineDecoder::new(50);
-            let mut got = Vec::new();
-            for part in text.as_bytes().chunks(size) {
-                first.push(part);
-                while got.len() < stop {
-                    match first.next_line() {
-                        Some(Line::Whole(bytes)) => got.push(String::from_utf8_lossy(bytes).into_owned()),
-                        Some(Line::TooLong { bytes, .. }) => got.push(format!("too long: {bytes}")),
-                        None => break,
-                    }
-                }
-            }
-            let consumed = usize::try_from(first.consumed()).unwrap();
-            prop_assert!(consumed == 0 || text.as_bytes()[consumed - 1] == b'\n');
-            let mut second = LineDecoder::new(50);
-            second.push(&text.as_bytes()[consumed..]);
-            got.extend(lines(&mut second));
-            prop_assert_eq!(got, expected);
-        }
-
         /// The result does not depend on how the stream is split.
         #[test]
         fn cuts_do_not_matter(text in "[ab\n\r]{0,200}", cuts in prop::collection::vec(0usize..200, 0..8)) {

@@ -28,33 +28,6 @@ impl<T> Pending<T> {
         Self { next, waiting }
     }
 
-    /// Creates a set that has these requests, with their ids, notes and deadlines. The next request gets the id `next`, or the one
-    /// after the last of these.
-    pub fn restored(next: u64, requests: impl IntoIterator<Item = (u64, T, Option<Instant>)>) -> Self {
-        let mut pending = Self::starting_at(next);
-        for (id, what, deadline) in requests {
-            pending.put(id, what, deadline);
-        }
-        pending
-    }
-
-    /// Adds a request that has its id already, or replaces the note and the deadline of the one with this id.
-    pub fn put(&mut self, id: u64, what: T, deadline: Option<Instant>) {
-        self.next = self.next.max(id.saturating_add(1));
-        self.waiting.insert(id, (what, deadline));
-    }
-
-    /// Returns the id of the next request.
-    pub fn next_id(&self) -> u64 {
-        self.next
-    }
-
-    /// Returns all requests with their ids, notes and deadlines, oldest first.
-    pub fn requests(&self) -> impl Iterator<Item = (u64, &T, Option<Instant>)> {
-        let waiting = self.waiting.iter();
-        waiting.map(|(id, (what, deadline))| (*id, what, *deadline))
-    }
-
     /// Adds a request and returns its id.
     pub fn open(&mut self, what: T, deadline: Option<Instant>) -> u64 {
         let id = self.next;
@@ -154,24 +127,6 @@ mod tests {
         pending.wait_on(1, "late");
         assert_eq!(pending.deadline(), None);
         assert_eq!(pending.close(&id("1")), Some("late"));
-    }
-
-    #[test]
-    fn a_restored_set_counts_on_behind_its_last_request() {
-        let mut pending = Pending::default();
-        pending.open("a", None);
-        pending.open("b", Some(Duration::from_secs(5)));
-        pending.take(0);
-        let requests = pending
-            .requests()
-            .map(|(id, what, deadline)| (id, *what, deadline));
-        let mut restored = Pending::restored(pending.next_id(), requests);
-        assert_eq!(restored.deadline(), Some(Duration::from_secs(5)));
-        restored.put(6, "found", None);
-        restored.put(1, "changed", None);
-        assert_eq!(restored.open("new", None), 7);
-        assert_eq!(restored.take(1), Some("changed"));
-        assert_eq!(restored.take(6), Some("found"));
     }
 
     #[test]

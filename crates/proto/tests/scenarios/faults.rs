@@ -13,7 +13,7 @@ use crate::support::{FULL, Scene, check, check_in, tool};
 /// Sets a policy that requires approval for everything, and starts a turn.
 fn asked_about_everything(s: &mut Scene) {
     let ask: Policy = serde_json::from_value(json!({ "ask": ["*"] })).unwrap();
-    s.set_policies(&Arc::new(Policies {
+    s.thread.set_policies(Arc::new(Policies {
         daemon: Some(ask),
         ..Policies::default()
     }));

@@ -107,7 +107,7 @@ fn a_time_out_with_nothing_held_says_nothing() {
         s.chunk("a");
         let before = s.next_seq();
         s.later(1000);
-        s.act(acpd_proto::thread::Thread::handle_timeout);
+        s.thread.handle_timeout(s.now);
         s.settle();
         assert_eq!(s.next_seq(), before);
         s.stops_with("end_turn");

@@ -168,8 +168,8 @@ fn an_agent_that_forgot_says_so_in_one_sentence() {
 #[test]
 fn a_directory_that_is_gone_is_said_once_in_a_turn() {
     fn gone(s: &mut Scene) {
-        let failure = Failure::agent("it is gone").with_detail("say where it is");
-        s.act(|thread, now| thread.directory_gone(failure.clone(), now));
+        let (failure, now) = (Failure::agent("it is gone").with_detail("say where it is"), s.now);
+        s.thread.directory_gone(failure, now);
         s.settle();
     }
     check(|s| {
@@ -199,7 +199,7 @@ fn a_denied_path_comes_with_what_to_do_and_its_folder() {
                 advice: "acpd add-dir".to_owned(),
                 folder,
             };
-            s.act(|thread, now| thread.access_denied(denied.clone(), now));
+            s.thread.access_denied(denied, s.now);
             s.settle();
         }
     });

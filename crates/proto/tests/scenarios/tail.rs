@@ -391,7 +391,7 @@ fn a_stop_of_the_daemon_does_not_cut_a_message() {
                 s.exits("exit status 0");
             } else {
                 let end = s.thread.turn_end().unwrap();
-                s.act(acpd_proto::thread::Thread::handle_turn_end);
+                s.thread.handle_turn_end(s.now);
                 assert!(s.settled_turns().is_empty(), "it is not due");
                 s.until(end);
             }

@@ -204,26 +204,6 @@ fn a_terminal_outlives_its_turn_but_not_its_agent() {
 }
 
 #[test]
-fn a_terminal_that_is_lost_ends_with_its_output_so_far() {
-    check(|s| {
-        s.open_turn();
-        create(s, 5);
-        s.terminal_says("term_1", TerminalEvent::Output("so far\n".into()));
-        s.terminal_says("term_1", TerminalEvent::Lost);
-        let done = &s.params("item/terminalCommand/completed")[0];
-        assert_eq!(
-            (&done["outcome"], &done["output"]),
-            (&json!("interrupted"), &json!("so far\n"))
-        );
-        // It is lost once, and what arrives late changes nothing.
-        s.terminal_says("term_1", TerminalEvent::Lost);
-        s.terminal_says("term_1", TerminalEvent::Output("ghost".into()));
-        assert_eq!(s.params("item/terminalCommand/completed").len(), 1);
-        s.stops_with("end_turn");
-    });
-}
-
-#[test]
 fn signals_are_failures() {
     check(|s| {
         s.open_turn();

@@ -107,16 +107,6 @@ impl Scene {
                 open.fill("_repeated".to_owned());
             }
         }
-        self.daemon.note_line(line);
-        self.read_line(line);
-        self.daemon.note_read();
-        if self.daemon.is_due() {
-            self.kill_daemon();
-        }
-    }
-
-    /// The daemon reads the next line of the agent.
-    pub(super) fn read_line(&mut self, line: &Line<'_>) {
         let now = self.now;
         let agent = self.agent.as_mut().expect("a process runs");
         agent.handle_line(line, now);

@@ -11,8 +11,7 @@ pub fn willing(call: &HostCall) -> HostReply {
         HostCall::WriteFile { .. } => HostReply::Written {
             old: PreviousContent::Nothing,
         },
-        HostCall::CheckWritten { .. } => HostReply::Checked { text: None },
-        HostCall::CreateTerminal { .. } | HostCall::FindTerminal { .. } => HostReply::Created,
+        HostCall::CreateTerminal { .. } => HostReply::Created,
         HostCall::TerminalOutput { .. } => HostReply::Output {
             output: String::new(),
             truncated: false,

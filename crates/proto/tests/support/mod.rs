@@ -7,7 +7,6 @@ mod agent;
 pub mod app_schema;
 mod client;
 mod invariants;
-mod kill;
 mod look;
 mod machine;
 pub mod markup;
@@ -18,7 +17,6 @@ pub mod samples;
 mod scene;
 pub mod schema;
 pub mod show;
-mod twins;
 
 use std::sync::Arc;
 
@@ -28,7 +26,6 @@ use uuid::Uuid;
 
 pub use agent::{FULL, SESSION, message, thought, tool};
 pub use client::wake;
-pub use kill::Moment;
 pub use machine::willing;
 pub use scene::{FORK, Scene, Sent};
 
@@ -49,6 +46,5 @@ pub fn check(scenario: impl FnOnce(&mut Scene)) -> Scene {
 pub fn check_in(mut scene: Scene, scenario: impl FnOnce(&mut Scene)) -> Scene {
     scenario(&mut scene);
     invariants::hold(&scene);
-    scene.twins.hold(&scene.log);
     scene
 }

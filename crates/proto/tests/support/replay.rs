@@ -6,7 +6,7 @@ use std::time::Duration;
 use acpd_model::limits::RESTART_MILLIS_MAX;
 use acpd_model::{ErrorCode, Failure, PreviousContent, RawJson, TurnId};
 use acpd_proto::projection::Spec;
-use acpd_proto::thread::{Answer, HostCall, HostReply, Input};
+use acpd_proto::thread::{Answer, HostReply, Input};
 use serde_json::Value;
 
 use super::client::wake;
@@ -191,18 +191,13 @@ impl<'r> Replay<'r> {
 
     fn agent_says(&mut self, line: &Line, method: &str) {
         let before = self.scene.thread.live().last_request;
-        let waiting: BTreeSet<u64> = self.scene.waiting.iter().map(|(call, _)| *call).collect();
+        let waiting = self.scene.waiting.len();
         self.scene.says(&line.text);
         if line.is_request() {
             let asked = if self.scene.thread.live().last_request > before {
                 Asked::Person(before + 1)
-            } else if let Some((call, _)) = self
-                .scene
-                .waiting
-                .iter()
-                .find(|(call, _)| !waiting.contains(call))
-            {
-                Asked::Host(*call)
+            } else if self.scene.waiting.len() > waiting {
+                Asked::Host(self.scene.waiting[waiting].0)
             } else {
                 self.leave_out(&format!("the client's answer to {method}"));
                 Asked::Nobody
@@ -299,12 +294,8 @@ impl<'r> Replay<'r> {
             .position(|(waiting, _)| *waiting == call);
         // The agent may have continued without the response.
         let Some(at) = at else { return };
-        let (_, what) = self.scene.waiting.remove(at);
+        self.scene.waiting.remove(at);
         let result = match (answer.get("error"), answer["result"]["content"].as_str()) {
-            // The write was done before the daemon was killed.
-            (None, None) if matches!(what, HostCall::CheckWritten { .. }) => Ok(HostReply::Checked {
-                text: self.scene.written(&what),
-            }),
             (Some(error), _) => {
                 let message = error["message"].as_str().unwrap_or_default();
                 Err(Failure::new(ErrorCode::NotFound, message))

@@ -12,14 +12,11 @@ use acpd_proto::projection::{Exchanges, HistoryText, Live, marks_of};
 use acpd_proto::surface::app::{Frame, frame};
 use acpd_proto::thread::{
     Command, EditorCommand, Effect, ForkContents, ForkPoint, HostCall, HostReply, Input, Policies,
-    RememberedChange, RememberedOutcome, Reply, Thread, ThreadMemo, Waiter,
+    RememberedChange, RememberedOutcome, Reply, Thread, Waiter,
 };
 use acpd_proto::time::{Now, earliest};
 use serde_json::Value;
 use uuid::Uuid;
-
-use super::kill::Daemon;
-use super::twins::Twins;
 
 /// Returns the events that a fork at `point` shares with its origin.
 pub fn shared_with_fork(log: &[Event], point: &ForkPoint) -> Vec<Event> {
@@ -82,8 +79,6 @@ pub struct Scene {
     /// The configured version of ACP.
     pub acp: AcpVersion,
     pub thread: Thread,
-    /// The same thread again, killed after each append.
-    pub(super) twins: Twins,
     pub id: ThreadId,
     pub now: Now,
     pub log: Vec<Event>,
@@ -128,14 +123,7 @@ pub struct Scene {
     /// The time for which a turn stays open after the response to its prompt.
     pub(super) tail: u64,
     /// The state that a replay of the log would give.
-    pub(super) folded: Live,
-    /// The memo of the last append.
-    pub memo: Option<ThreadMemo>,
-    pub(super) limits: Limits,
-    /// The number of answers to the agent's present process, since the daemon began.
-    pub(super) answers: u64,
-    /// The kills of the daemon.
-    pub(super) daemon: Daemon,
+    folded: Live,
 }
 
 impl Scene {
@@ -171,8 +159,7 @@ impl Scene {
             mode: None,
             acp: AcpVersion::default(),
             tail: limits.turn_tail_millis,
-            twins: Twins::new(Thread::new(id, limits.clone(), now), limits.clone()),
-            thread: Thread::new(id, limits.clone(), now),
+            thread: Thread::new(id, limits, now),
             id,
             now,
             log: Vec::new(),
@@ -202,10 +189,6 @@ impl Scene {
             next_call: 0,
             prompting: None,
             folded: Live::new(id),
-            memo: None,
-            limits,
-            answers: 0,
-            daemon: Daemon::default(),
         }
     }
 
@@ -214,11 +197,10 @@ impl Scene {
         let mut scene = Self::new();
         for event in log {
             scene.thread.replay(event);
-            scene.twins.replay(event);
             scene.store(event.clone());
         }
         scene.now.wall += 60_000;
-        scene.act(Thread::recover);
+        scene.thread.recover(scene.now);
         scene.settle();
         scene
     }
@@ -229,9 +211,7 @@ impl Scene {
         scene.id = FORK;
         scene.folded = Live::new(FORK);
         scene.thread = Thread::new(FORK, Self::limits(), scene.now);
-        scene.twins = Twins::new(Thread::new(FORK, Self::limits(), scene.now), Self::limits());
         for event in shared_with_fork(log, &point) {
-            scene.twins.inherit(&event);
             scene.store(event);
         }
         let adopted = ForkContents {
@@ -246,23 +226,9 @@ impl Scene {
     }
 
     /// Passes an input to the thread, and executes its effects.
-    #[expect(clippy::needless_pass_by_value, reason = "its callers make the input for it")]
     pub fn handle(&mut self, input: Input) {
-        self.give(&input);
+        self.thread.handle(input, self.now);
         self.settle();
-    }
-
-    /// Passes an input to the thread and its twins.
-    fn give(&mut self, input: &Input) {
-        self.twins.note(input);
-        self.act(|thread, now| thread.handle(input.clone(), now));
-    }
-
-    /// Does the same with the thread and its twins.
-    pub fn act(&mut self, act: impl Fn(&mut Thread, Now)) {
-        let now = self.now;
-        act(&mut self.thread, now);
-        self.twins.act(now, |thread| act(thread, now));
     }
 
     /// Advances the time by `millis`. Timers fire at their deadlines.
@@ -282,7 +248,7 @@ impl Scene {
             if of_agent.is_some_and(|at| at <= due) {
                 self.agent.as_mut().unwrap().handle_timeout(self.now);
             }
-            self.act(Thread::handle_timeout);
+            self.thread.handle_timeout(self.now);
             self.settle();
             let next = earliest(
                 self.thread.poll_timeout(),
@@ -294,23 +260,15 @@ impl Scene {
     }
 
     fn move_to(&mut self, moment: Duration) {
-        let before = self.now.mono;
-        self.now.mono = before.max(moment);
-        let passed = if self.daemon.has_exact_clocks() {
-            self.now.mono.as_millis() - before.as_millis()
-        } else {
-            self.now.mono.saturating_sub(before).as_millis()
-        };
-        self.now.wall += i64::try_from(passed).unwrap();
+        let passed = moment.saturating_sub(self.now.mono);
+        self.now.mono += passed;
+        self.now.wall += i64::try_from(passed.as_millis()).unwrap();
     }
 
     /// Executes the effects of the state machines in order, until none are left.
     pub fn settle(&mut self) {
         loop {
             self.store_events();
-            if self.daemon.is_due() {
-                self.kill_daemon();
-            }
             if let Some(effect) = self.thread.poll_effect() {
                 self.carry_out(effect);
                 continue;
@@ -326,7 +284,7 @@ impl Scene {
         );
     }
 
-    pub(super) fn carry_out(&mut self, effect: Effect) {
+    fn carry_out(&mut self, effect: Effect) {
         match effect {
             Effect::Reply { call, result } => {
                 let earlier = self.replies.insert(call, result);
@@ -339,8 +297,6 @@ impl Scene {
                 assert!(self.agent.is_none(), "a second process beside the first");
                 self.open.clear();
                 self.called.clear();
-                self.answers = 0;
-                self.daemon.start_process();
                 self.starts.push(start.clone());
                 self.agent = Some(AgentConnection::new(start, self.now));
             }
@@ -348,10 +304,6 @@ impl Scene {
             Effect::Agent(command) => {
                 if let AgentCommand::Prompt { turn, .. } = &command {
                     self.prompting = Some(*turn);
-                }
-                if matches!(command, AgentCommand::Answer { .. }) {
-                    self.answers += 1;
-                    self.thread.answers_sent(self.answers);
                 }
                 // A process that has exited receives nothing.
                 if let Some(agent) = &mut self.agent {
@@ -412,10 +364,7 @@ impl Scene {
                 what: HostCall::ReleaseTerminal { terminal_id },
                 ..
             } => self.released.push(terminal_id),
-            Effect::Host { call, what } | Effect::UserHost { call, what } => {
-                self.daemon.note_host(&what);
-                self.waiting.push((call, what));
-            }
+            Effect::Host { call, what } | Effect::UserHost { call, what } => self.waiting.push((call, what)),
             Effect::Resolve { waiter, paths } => {
                 self.unresolved.push((waiter, paths));
                 if self.looks_up {
@@ -424,8 +373,9 @@ impl Scene {
             }
             Effect::ChangeRemembered { by, order } => {
                 let outcome = self.change_answers(order);
-                self.use_policies();
-                self.give(&Input::RememberedChanged { by, outcome });
+                self.thread.set_policies(Arc::new(self.policies.clone()));
+                self.thread
+                    .handle(Input::RememberedChanged { by, outcome }, self.now);
             }
         }
         self.work();
@@ -456,14 +406,14 @@ impl Scene {
         if self.reads_late {
             self.collected = Some(collected);
         } else {
-            self.give(&collected);
+            self.thread.handle(collected, self.now);
         }
     }
 
     /// Delivers the conversation that was read last.
     pub fn read(&mut self) {
         let collected = self.collected.take().expect("the conversation was read");
-        self.give(&collected);
+        self.thread.handle(collected, self.now);
         self.settle();
     }
 
@@ -481,26 +431,14 @@ impl Scene {
                 reserved,
                 roots,
             };
-            self.give(&Input::Resolved { waiter, real });
+            self.thread.handle(Input::Resolved { waiter, real }, self.now);
         }
     }
 
     /// Replaces the daemon's policy. Remembered answers stay.
     pub fn rule(&mut self, daemon: Option<Policy>) {
         self.policies.daemon = daemon;
-        self.use_policies();
-    }
-
-    fn use_policies(&mut self) {
-        let policies = Arc::new(self.policies.clone());
-        self.set_policies(&policies);
-    }
-
-    /// Sets the policies of the thread.
-    pub fn set_policies(&mut self, policies: &Arc<Policies>) {
-        self.daemon.set_policies(Arc::clone(policies));
-        self.twins.set_policies(Arc::clone(policies));
-        self.act(|thread, _| thread.set_policies(Arc::clone(policies)));
+        self.thread.set_policies(Arc::new(self.policies.clone()));
     }
 
     fn change_answers(&mut self, order: RememberedChange) -> RememberedOutcome {
@@ -543,25 +481,17 @@ impl Scene {
             .split_inclusive(|byte| *byte == b'\n')
             .for_each(|line| self.note_sent(line));
         for event in events {
-            self.give(&Input::Agent(event));
+            self.thread.handle(Input::Agent(event), self.now);
         }
         heard
     }
 
-    /// Stores what the thread has made, without its effects.
-    pub fn store_events(&mut self) {
+    fn store_events(&mut self) {
         self.blobs.extend(self.thread.take_blobs());
         let mut events = Vec::new();
         self.thread.take_events(&mut events);
-        let is_append = !events.is_empty();
-        if is_append {
-            self.memo = self.thread.memo();
-        }
         for event in events {
             self.store(event);
-        }
-        if is_append {
-            self.carry();
         }
     }
 
@@ -574,7 +504,7 @@ impl Scene {
                 (None, None) => return,
             };
             let (call, _) = self.waiting.remove(0);
-            self.give(&Input::Host { call, result });
+            self.thread.handle(Input::Host { call, result }, self.now);
         }
     }
 

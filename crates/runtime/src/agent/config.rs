@@ -41,9 +41,6 @@ pub struct AgentConfig {
     /// Whether one process serves many threads. Otherwise each thread has its own process.
     #[serde(default)]
     pub share: bool,
-    /// Whether its process, terminals and turns outlive the daemon. In the file, `None` means the setting for all agents.
-    #[serde(default)]
-    pub survive: Option<bool>,
     /// The versions of ACP that the agent is offered.
     #[serde(default)]
     pub acp: AcpVersion,
@@ -120,7 +117,6 @@ impl Section for AgentConfig {
                 "`\"empty\"`",
             ),
             Setting::new("NAME.share", "`true`, `false`", "`false`"),
-            Setting::new("NAME.survive", "as `survive` above", "that for all agents"),
             Setting::new(
                 "NAME.acp",
                 "`\"auto\"`, `1`, `2`: [ACP versions](agents.md#acp-versions)",
@@ -211,11 +207,6 @@ impl AgentConfig {
             confines_itself: registry.confines_itself,
             ..self
         }
-    }
-
-    /// Returns whether the agent's process is to outlive the daemon, which it can on Linux alone, and if it serves one thread.
-    pub fn survives(&self) -> bool {
-        cfg!(target_os = "linux") && self.survive.unwrap_or(false) && !self.share
     }
 
     /// Returns the modes of elicitation to offer to a process that starts for clients that can show `shown`. A shared process is

@@ -8,7 +8,7 @@ use acpd_model::Failure;
 use crate::agent::running::ProcessSlot;
 use crate::agent::stdin::Stdin;
 use crate::clock::Clock;
-use crate::host::{AgentIo, AgentProcess, AgentStdin, AgentStdout, HeldIo, Host};
+use crate::host::{AgentIo, AgentProcess, AgentStdin, AgentStdout, Host};
 use crate::live_limits::LiveLimits;
 use crate::metrics::Metrics;
 use crate::record::WireRecorder;
@@ -39,36 +39,26 @@ pub(crate) struct Launched {
     pub stderr: StderrTail,
     /// The process.
     pub process: Box<dyn AgentProcess>,
-    /// Its pipes, for the log, if a shim holds it.
-    pub held: Option<Box<dyn HeldIo>>,
 }
 
 impl Launcher {
     /// Starts a process in `slot`.
     pub(crate) fn launch(&self, program: &Program, slot: &ProcessSlot) -> Result<Launched, Failure> {
-        let io = self.host.start_agent(program, None)?;
-        Ok(self.launched(io, slot))
-    }
-
-    /// Takes a process that the host has started for `slot`, or has attached to.
-    pub(crate) fn launched(&self, io: AgentIo, slot: &ProcessSlot) -> Launched {
         let AgentIo {
             id,
             stdin,
             stdout,
             stderr,
             process,
-            held,
-        } = io;
+        } = self.host.start_agent(program)?;
         slot.started(id);
         let (stdin, stdout) = self.recorded(slot, stdin, stdout);
-        Launched {
+        Ok(Launched {
             stdin: Stdin::new(stdin, slot.process().budget().clone()),
             stdout,
             stderr,
             process,
-            held,
-        }
+        })
     }
 
     /// Returns the pipes, with a copy of everything for the recording if there is one.
@@ -99,7 +89,7 @@ impl Launcher {
     /// Creates a launcher for processes on the local host.
     pub fn local(limits: acpd_model::Limits, metrics: Arc<Metrics>) -> Self {
         Self {
-            host: Arc::new(crate::host::local::LocalHost::default()),
+            host: Arc::new(crate::host::local::LocalHost),
             limits: LiveLimits::fixed(limits),
             clock: Clock::start(),
             metrics,

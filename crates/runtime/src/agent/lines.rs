@@ -35,8 +35,6 @@ pub(crate) struct AgentLines {
     is_free: bool,
     /// Whether a debt was reported.
     is_noted: bool,
-    /// Bytes that were read.
-    arrived: u64,
 }
 
 /// Why reading ended.
@@ -58,23 +56,7 @@ impl AgentLines {
             long: None,
             is_free: false,
             is_noted: false,
-            arrived: 0,
         }
-    }
-
-    /// Returns the longest length of a line.
-    pub fn limit(&self) -> usize {
-        self.limit
-    }
-
-    /// Returns the bytes of all lines that were given out.
-    pub fn consumed(&self) -> u64 {
-        self.decoder.consumed()
-    }
-
-    /// Returns whether the unfinished line is longer than any may be, by this many bytes. What exceeds the limit is not kept.
-    pub fn exceeds_limit_by(&self, bytes: u64) -> bool {
-        self.arrived.saturating_sub(self.decoder.consumed()) > self.limit as u64 + bytes
     }
 
     /// Sets whether to read the agent even if it writes too much, because it is about to end something. What it writes counts all
@@ -152,10 +134,9 @@ impl AgentLines {
         }
     }
 
-    fn arrived(&mut self, read: &io::Result<usize>) -> Result<(), EndOfLines> {
+    fn arrived(&self, read: &io::Result<usize>) -> Result<(), EndOfLines> {
         match read {
             Ok(bytes @ 1..) => {
-                self.arrived += *bytes as u64;
                 self.budget.spend(*bytes);
                 Ok(())
             }

@@ -5,7 +5,6 @@
 
 pub(crate) mod agent_clock;
 pub mod config;
-pub(crate) mod held;
 pub(crate) mod installs;
 pub(crate) mod launcher;
 pub(crate) mod leaderless;

@@ -72,10 +72,7 @@ const PROTOCOL_VERSION: i64 = 1;
 /// Its process has ended on return.
 pub async fn probe(config: &AgentConfig, reserved: &Reserved, cwd: PathBuf, limits: &Limits) -> ProbeReport {
     let (own, all, place) = (config.clone(), reserved.clone(), cwd.clone());
-    let looked = blocking(&LocalHost::default(), move || {
-        Ok(own.confine_to_look(&all, &place))
-    })
-    .await;
+    let looked = blocking(&LocalHost, move || Ok(own.confine_to_look(&all, &place))).await;
     let (sandbox, confinement) = looked.unwrap_or_else(|failure| config.not_looked_at(failure));
     let mut report = ProbeReport {
         command: std::iter::once(&config.command)
@@ -165,8 +162,7 @@ async fn name_denial(report: &mut ProbeReport, config: &AgentConfig, reserved: &
     }
     let (own, all) = (config.clone(), reserved.clone());
     let look = move || Ok(own.denial(&all, &[cwd], &[], &paths));
-    if let (Ok(Some(denial)), Some(error)) = (blocking(&LocalHost::default(), look).await, &mut report.error)
-    {
+    if let (Ok(Some(denial)), Some(error)) = (blocking(&LocalHost, look).await, &mut report.error) {
         error.push_str(&format!(
             "; {}: {}",
             denial.message(),

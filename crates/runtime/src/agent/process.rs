@@ -1,11 +1,9 @@
 //! The agent actor: one process and its connection.
 
-use std::future::poll_fn;
 use std::sync::Arc;
-use std::task::Poll;
 use std::time::Duration;
 
-use acpd_host::{Hold, Program, StderrTail};
+use acpd_host::{Program, StderrTail};
 use acpd_model::limits::{AGENT_CALL_BYTES, AGENT_COMMAND_SECS, SMALL_CALL_BYTES};
 use acpd_model::{ErrorCode, Failure, ThreadId};
 use acpd_proto::agent::{AgentCommand, AgentConnection, AgentEvent, SignInOutput, Start};
@@ -15,7 +13,6 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use crate::agent::agent_clock::AgentClock;
-use crate::agent::held::{HeldLink, Placed, Positions, UNSENT_BYTES};
 use crate::agent::launcher::{Launched, Launcher};
 use crate::agent::leaderless::Leaderless;
 use crate::agent::lines::{AgentLines, EndOfLines};
@@ -23,7 +20,7 @@ use crate::agent::running::{Process, ProcessSlot};
 use crate::agent::stalled::Stalled;
 use crate::agent::stdin::Stdin;
 use crate::host::budget::{Budget, Charge};
-use crate::host::{AgentIo, AgentProcess, AgentStdout, blocking};
+use crate::host::{AgentProcess, AgentStdout};
 use crate::metrics::Present;
 
 /// Batches of lines from an agent that may wait for its thread.
@@ -38,8 +35,6 @@ const SIGN_IN_POLL_MILLIS: u64 = 250;
 pub enum AgentMessage {
     /// Events of the agent, in order.
     Events(Vec<AgentEvent>),
-    /// The same of an agent that a shim holds. There may be none.
-    Placed(Box<Placed>),
     /// The agent's process has ended; no message follows.
     Exited(Box<AgentExit>),
 }
@@ -64,8 +59,6 @@ pub struct AgentHandle {
     pub(crate) thread: Option<ThreadId>,
     /// The process, for the list of running processes.
     pub(crate) process: Arc<Process>,
-    /// What the thread shares with the agent's task, if a shim holds the agent.
-    pub(crate) held: Option<Arc<HeldLink>>,
 }
 
 impl Drop for AgentHandle {
@@ -134,7 +127,6 @@ impl AgentHandle {
             patience: Duration::from_secs(AGENT_COMMAND_SECS),
             thread: None,
             process,
-            held: None,
         };
         (handle, ends)
     }
@@ -189,15 +181,6 @@ impl AgentHandle {
     pub fn stop(&self) {
         self.stop.cancel();
     }
-
-    /// Leaves the process to its shim, which ends it if no daemon attaches it within `orphan`. No message follows. A process without
-    /// a shim is stopped.
-    pub fn leave(&self, orphan: Duration) {
-        if let Some(held) = &self.held {
-            held.leave(orphan);
-        }
-        self.stop.cancel();
-    }
 }
 
 /// Starts the process and the task that owns it.
@@ -213,67 +196,23 @@ pub(crate) fn spawn(
         tokio::spawn(begun.actor.run(begun.process, begun.stdout, ends));
     } else {
         let (launcher, program) = (launcher.clone(), program.clone());
-        let launch = move |slot| async move { launch(&launcher, &program, start, slot) };
-        tokio::spawn(Box::pin(start_in_turn(slot, ends, launch)));
+        tokio::spawn(Box::pin(start_in_turn(launcher, program, start, slot, ends)));
     }
     Ok(handle)
 }
 
-/// Starts a process that a shim holds, and the task that owns it. What hinders the start is the reason of the exit.
-pub(crate) fn spawn_held(
-    launcher: &Launcher,
+/// Starts a process when few others of its agent are starting. What hinders the start is the reason of the exit.
+async fn start_in_turn(
+    launcher: Launcher,
     program: Program,
     start: Start,
-    slot: ProcessSlot,
-    hold: Hold,
-) -> AgentHandle {
-    let (mut handle, ends) = AgentHandle::new(slot.process());
-    let link = Arc::new(HeldLink::default());
-    link.read();
-    handle.held = Some(Arc::clone(&link));
-    let launcher = launcher.clone();
-    let launch = move |slot: ProcessSlot| async move {
-        let host = Arc::clone(&launcher.host);
-        let start_agent = move || host.start_agent(&program, Some(&hold));
-        let io = blocking(&*launcher.host, start_agent).await?;
-        let launched = launcher.launched(io, &slot);
-        let connection = AgentConnection::new(start, launcher.clock.now());
-        Ok(begin(&launcher, launched, connection, slot, Some((link, 0))))
-    };
-    tokio::spawn(Box::pin(start_in_turn(slot, ends, launch)));
-    handle
-}
-
-/// Continues with a process that an earlier daemon has started. `unsent` are lines that it must receive first. It is read once the
-/// thread [permits that](HeldLink::read).
-pub(crate) fn spawn_attached(
-    launcher: &Launcher,
-    io: AgentIo,
-    (connection, cursor): (AgentConnection, u64),
-    unsent: Vec<u8>,
-    mut slot: ProcessSlot,
-) -> AgentHandle {
-    let (mut handle, ends) = AgentHandle::new(slot.process());
-    let link = Arc::new(HeldLink::default());
-    handle.held = Some(Arc::clone(&link));
-    slot.end_start();
-    let mut launched = launcher.launched(io, &slot);
-    launched.stdin.add(unsent);
-    let begun = begin(launcher, launched, connection, slot, Some((link, cursor)));
-    tokio::spawn(begun.actor.run(begun.process, begun.stdout, ends));
-    handle
-}
-
-/// Starts a process when few others of its agent are starting. What hinders the start is the reason of the exit.
-async fn start_in_turn<F: Future<Output = Result<Begun, Failure>>>(
     mut slot: ProcessSlot,
     ends: AgentSide,
-    launch: impl FnOnce(ProcessSlot) -> F,
 ) {
     let begun = tokio::select! {
         biased;
         () = ends.stop.cancelled() => Err(Failure::agent("it was stopped before its start")),
-        () = slot.begin() => launch(slot).await,
+        () = slot.begin() => launch(&launcher, &program, start, slot),
     };
     match begun {
         Ok(begun) => begun.actor.run(begun.process, begun.stdout, ends).await,
@@ -300,32 +239,13 @@ struct Begun {
 
 /// Starts the process in its slot, and creates its actor.
 fn launch(launcher: &Launcher, program: &Program, start: Start, slot: ProcessSlot) -> Result<Begun, Failure> {
-    let launched = launcher.launch(program, &slot)?;
-    let connection = AgentConnection::new(start, launcher.clock.now());
-    Ok(begin(launcher, launched, connection, slot, None))
-}
-
-/// Creates the actor of a process. One that a shim holds has a link to its thread, and is read from a byte of its output on.
-fn begin(
-    launcher: &Launcher,
-    launched: Launched,
-    connection: AgentConnection,
-    slot: ProcessSlot,
-    link: Option<(Arc<HeldLink>, u64)>,
-) -> Begun {
     let Launched {
         stdin,
         stdout,
         stderr,
         process,
-        held,
-    } = launched;
-    let positions = link.map(|(link, cursor)| {
-        if let Some(held) = held {
-            link.started(held);
-        }
-        Box::new(Positions::new(link, cursor))
-    });
+    } = launcher.launch(program, &slot)?;
+    let connection = AgentConnection::new(start, launcher.clock.now());
     // Boxed: a future reserves space twice for values that are moved into it.
     let actor = Box::new(Actor {
         connection,
@@ -341,13 +261,12 @@ fn begin(
         grace: Duration::from_secs(launcher.limits.now().agent_exit_grace_secs),
         _running: launcher.metrics.agent(),
         slot,
-        positions,
     });
-    Begun {
+    Ok(Begun {
         actor,
         process,
         stdout,
-    }
+    })
 }
 
 /// What an agent prints while a user signs in.
@@ -358,9 +277,6 @@ struct SignIn {
     seen: u64,
     output: SignInOutput,
 }
-
-/// Bytes by which a line of an agent that a shim holds may exceed the limit: a part of what the shim keeps beyond the longest line.
-const ENDLESS_LINE_BYTES: u64 = 256 << 10;
 
 /// How often to poll it.
 const SIGN_IN_POLL: Duration = Duration::from_millis(SIGN_IN_POLL_MILLIS);
@@ -378,8 +294,6 @@ struct Actor {
     grace: Duration,
     _running: Present,
     slot: ProcessSlot,
-    /// Of an agent that a shim holds.
-    positions: Option<Box<Positions>>,
 }
 
 /// How long to wait for the rest of stdout after the process has ended.
@@ -407,14 +321,11 @@ impl Actor {
             let deadline = deadline.into_iter().chain(look).min();
             // While the thread is behind, the actor reads nothing more from the agent. This slows the agent down.
             let has_room = self.stdin.has_room();
-            let has_news = self.has_news();
-            let waits_to_read = self.waits_to_read();
-            let may_read = !has_news && has_room && self.may_read_held();
+            let may_read = self.events.is_empty() && has_room;
             tokio::select! {
                 biased;
                 () = stop.cancelled() => break,
                 () = leaderless.silent() => break,
-                () = begins(self.positions.as_deref_mut()), if waits_to_read => {}
                 () = sleep_until(deadline) => {
                     self.connection.handle_timeout(self.clock.now());
                     self.poll_stderr();
@@ -434,14 +345,11 @@ impl Actor {
                         let ChargedCommand { command, charge } = *order;
                         self.stdin.charge(charge);
                         self.prepare(&command);
-                        if let Some(positions) = &mut self.positions {
-                            positions.count(&command);
-                        }
                         self.connection.handle_command(command, self.clock.now());
                     }
                     None => break,
                 },
-                permit = events_tx.reserve(), if has_news => match permit {
+                permit = events_tx.reserve(), if !self.events.is_empty() => match permit {
                     Ok(permit) => permit.send(Box::new(self.batch())),
                     Err(_) => break,
                 },
@@ -452,10 +360,6 @@ impl Actor {
                     }
                     leaderless.heard();
                     self.decode();
-                    if self.is_in_endless_line() {
-                        stalled = Some(Stalled::EndlessLine { bytes: self.lines.limit() });
-                        break;
-                    }
                 }
             }
             self.collect();
@@ -464,30 +368,6 @@ impl Actor {
         // Avoids a deadlock: the thread must not wait for this actor while the actor waits for the thread.
         drop(commands);
         Box::pin(self.finish(process, stdout, events_tx, open, stalled)).await;
-    }
-
-    /// Returns whether there is something for the thread.
-    fn has_news(&self) -> bool {
-        let is_due = |positions: &Positions| positions.is_due(self.lines.consumed());
-        !self.events.is_empty() || self.positions.as_deref().is_some_and(is_due)
-    }
-
-    /// Returns whether a held agent may be read, and the next row has room for the lines that wait for the journal.
-    fn may_read_held(&self) -> bool {
-        let positions = self.positions.as_deref();
-        positions.is_none_or(|positions| positions.may_read() && self.stdin.waiting_bytes() <= UNSENT_BYTES)
-    }
-
-    /// Returns whether the agent is one that may not be read yet.
-    fn waits_to_read(&self) -> bool {
-        let positions = self.positions.as_deref();
-        positions.is_some_and(|positions| !positions.may_read())
-    }
-
-    /// Returns whether an agent that a shim holds is in a line that the shim has no room for. The line cannot be left out: the
-    /// shim keeps it until its end.
-    fn is_in_endless_line(&self) -> bool {
-        self.positions.is_some() && self.lines.exceeds_limit_by(ENDLESS_LINE_BYTES)
     }
 
     /// Prepares for what the agent does after a command.
@@ -571,7 +451,7 @@ impl Actor {
         }
     }
 
-    /// Leaves the process to its shim, or stops it. Handles its remaining output while `is_reading`.
+    /// Stops the process. Handles its remaining output while `is_reading`.
     async fn finish(
         mut self: Box<Self>,
         process: Box<dyn AgentProcess>,
@@ -580,10 +460,6 @@ impl Actor {
         mut is_reading: bool,
         stalled: Option<Stalled>,
     ) {
-        if let Some(orphan) = self.positions.as_ref().and_then(|positions| positions.left()) {
-            // Before its pipes are dropped. What it wrote behind the last position is read again.
-            return process.leave(orphan);
-        }
         self.slot.end_start();
         self.connection
             .handle_command(AgentCommand::Close, self.clock.now());
@@ -637,15 +513,7 @@ impl Actor {
 
     /// Takes the collected events as one message.
     fn batch(&mut self) -> AgentMessage {
-        let events = std::mem::take(&mut self.events);
-        match &mut self.positions {
-            None => AgentMessage::Events(events),
-            Some(positions) => {
-                let (consumed, now) = (self.lines.consumed(), self.clock.now());
-                let at = positions.next(consumed, &self.connection, &self.stdin, now);
-                AgentMessage::Placed(Box::new(Placed { events, at }))
-            }
-        }
+        AgentMessage::Events(std::mem::take(&mut self.events))
     }
 }
 
@@ -667,14 +535,6 @@ pub(crate) fn log_slowed(process: &Process) {
         pid = process.pid(),
         "an agent writes more than agent_bytes_per_sec in [limits] allows: the daemon reads it more slowly"
     );
-}
-
-/// Waits until a held agent that may not be read yet may be. No `async fn`, whose future reserves space for more than its reference.
-fn begins(mut positions: Option<&mut Positions>) -> impl Future<Output = ()> {
-    poll_fn(move |context| match &mut positions {
-        Some(positions) => positions.read_begins().as_mut().poll(context),
-        None => Poll::Pending,
-    })
 }
 
 pub(crate) async fn sleep_until(deadline: Option<tokio::time::Instant>) {

@@ -75,7 +75,7 @@ impl ProcessTable {
     pub async fn turn_to_start(&self, agent: &str) -> Result<OwnedSemaphorePermit, Failure> {
         let agent = agent.to_owned();
         let starts = self.ask(|reply| TableRequest::Starts { agent, reply }).await?;
-        let closed = |_| Failure::stopping();
+        let closed = |_| Failure::new(ErrorCode::Overloaded, "the daemon is stopping");
         starts.acquire_owned().await.map_err(closed)
     }
 
@@ -99,12 +99,10 @@ impl ProcessTable {
     }
 
     async fn ask<T>(&self, ask: impl FnOnce(oneshot::Sender<T>) -> TableRequest) -> Result<T, Failure> {
+        let stopping = || Failure::new(ErrorCode::Overloaded, "the daemon is stopping");
         let (reply, answer) = oneshot::channel();
-        self.requests_tx
-            .send(ask(reply))
-            .await
-            .map_err(|_| Failure::stopping())?;
-        answer.await.map_err(|_| Failure::stopping())
+        self.requests_tx.send(ask(reply)).await.map_err(|_| stopping())?;
+        answer.await.map_err(|_| stopping())
     }
 }
 

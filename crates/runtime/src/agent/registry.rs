@@ -32,8 +32,6 @@ pub struct AgentBook {
     pub configured: BTreeMap<String, AgentConfig>,
     /// Sandbox settings for all agents; an agent's own mode and network take precedence.
     pub sandbox: SandboxSettings,
-    /// Whether agents outlive the daemon; an agent's own setting takes precedence.
-    pub survive: bool,
     /// The agent for editors that name none.
     pub default: Option<String>,
     /// The agent that acpd itself contains, if any.
@@ -77,10 +75,10 @@ pub struct Runnable {
 }
 
 impl Runnable {
-    /// Completes the agent's settings by those for all agents. Returns an error if a program would download the agent that must not.
-    fn within(mut self, name: &str, book: &AgentBook) -> Result<Self, String> {
-        self.config.sandbox = std::mem::take(&mut self.config.sandbox).over(&book.sandbox);
-        self.config.survive.get_or_insert(book.survive);
+    /// Completes the agent's sandbox by the settings for all agents. Returns an error if a program would download the agent that
+    /// must not.
+    fn within(mut self, name: &str, all: &SandboxSettings) -> Result<Self, String> {
+        self.config.sandbox = std::mem::take(&mut self.config.sandbox).over(all);
         self.check_downloader(name)?;
         Ok(self)
     }
@@ -214,7 +212,7 @@ impl Agents {
         let found = self.find_program_of(&book, name)?;
         let refused =
             |reason: String| Failure::agent(format!("the agent {name:?} cannot be started: {reason}"));
-        let mut found = found.within(name, &book).map_err(refused)?;
+        let mut found = found.within(name, &book.sandbox).map_err(refused)?;
         found.config.start_directory = match found.config.start_in {
             StartIn::Empty => {
                 start_directory::check(&self.start_directory).map_err(refused)?;
@@ -286,8 +284,8 @@ impl Agents {
     pub fn list_of(&self, snapshot: &Snapshot) -> Vec<ListedAgent> {
         let (path, book) = (search_path(), self.book());
         let configured = book.configured.iter().map(|(name, config)| {
-            let found =
-                find_configured(name, config, || snapshot).and_then(|found| found.within(name, &book));
+            let found = find_configured(name, config, || snapshot)
+                .and_then(|found| found.within(name, &book.sandbox));
             ListedAgent {
                 id: name.clone(),
                 title: config.title.clone().unwrap_or_else(|| name.clone()),
@@ -308,7 +306,7 @@ impl Agents {
         });
         let catalog = |id: &str, title: &str, version: &str| {
             let found = snapshot.launch(id, &path).map_err(|error| error.to_string());
-            let found = found.and_then(|launch| runnable(&launch).within(id, &book));
+            let found = found.and_then(|launch| runnable(&launch).within(id, &book.sandbox));
             ListedAgent {
                 id: id.to_owned(),
                 title: title.to_owned(),

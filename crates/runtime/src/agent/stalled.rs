@@ -18,11 +18,6 @@ pub(crate) enum Stalled {
     },
     /// It paused within a long line, and there is no room for those of other agents.
     Output,
-    /// It is in a line that the shim which holds it has no room for.
-    EndlessLine {
-        /// The longest length of a line.
-        bytes: usize,
-    },
     /// It has closed its stdin, so it receives nothing more.
     Closed,
 }
@@ -50,11 +45,6 @@ impl std::fmt::Display for Stalled {
                 f,
                 "the agent paused for {AGENT_STALL_SECS} s within a line of more than {} MiB while other agents waited for room, so acpd terminated it",
                 LONG_LINE_BYTES >> 20
-            ),
-            Self::EndlessLine { bytes } => write!(
-                f,
-                "the agent wrote a line of more than {bytes} bytes (agent_line_bytes in [limits]), so acpd terminated it: an agent \
-                 with survive = true must keep its lines shorter"
             ),
             Self::Closed => f.write_str("the agent has closed its stdin, so acpd terminated it"),
         }

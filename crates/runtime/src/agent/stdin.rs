@@ -88,21 +88,6 @@ impl Stdin {
         self.bytes < AGENT_OUTBOX_BYTES
     }
 
-    /// Returns the lines that the pipe has not accepted yet. All of them come from texts.
-    pub fn unsent(&self) -> String {
-        let mut unsent = String::with_capacity(self.bytes);
-        for (at, part) in self.waiting.iter().enumerate() {
-            let taken = if at == 0 { self.taken } else { 0 };
-            unsent.push_str(&String::from_utf8_lossy(&part.lines[taken..]));
-        }
-        unsent
-    }
-
-    /// Returns the number of bytes that the pipe has not accepted yet.
-    pub fn waiting_bytes(&self) -> usize {
-        self.bytes
-    }
-
     /// Writes once, as soon as the pipe accepts data. Fails if the agent has closed the pipe, or if the pipe has accepted
     /// nothing for [`STALL`] while there was no capacity for more. Cancel safe.
     pub async fn write(&mut self) -> Result<(), Stalled> {

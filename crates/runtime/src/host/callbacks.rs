@@ -1,15 +1,13 @@
 //! File and terminal callbacks of an agent.
 
-mod commands;
-
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
-use std::time::Duration;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use acpd_host::{
-    Fit, Program, Sandbox, TERMINAL_TYPE, Target, TerminalSpec, Walk, Workspace, outside_workspace,
+    Fit, InputKind, Program, Sandbox, TERMINAL_TYPE, Target, TerminalSpec, TerminalUpdate, Walk, Workspace,
+    outside_workspace,
 };
 use acpd_model::limits::PATH_BYTES;
 use acpd_model::{ErrorCode, Failure};
@@ -25,8 +23,6 @@ use crate::host::denial::Denial;
 use crate::host::terminals::{Terminals, TrackedTerminal};
 use crate::host::{Host, blocking};
 use crate::metrics::Metrics;
-
-use self::commands::Holding;
 
 /// Bytes that are reserved for a file read before the size of the file is known.
 const READ_FIRST_BYTES: u64 = 64 << 10;
@@ -58,8 +54,6 @@ pub enum HostMessage {
         terminal_id: String,
         /// The output or the exit.
         event: TerminalEvent,
-        /// Bytes that the terminal has written up to the end of this output. Anything else has none.
-        seen: Option<u64>,
     },
     /// The sandbox has denied a path.
     Denied(Denial),
@@ -98,10 +92,6 @@ pub struct Callbacks {
     /// Cancels callbacks that wait for capacity in the budget.
     ends: CancellationToken,
     metrics: Arc<Metrics>,
-    /// If a shim holds the agent. Shims hold its terminals then.
-    holding: Option<Box<Holding>>,
-    /// How long the agent waits for the next daemon, once its terminals are left to that.
-    left: Arc<OnceLock<Duration>>,
 }
 
 impl fmt::Debug for Callbacks {
@@ -137,8 +127,6 @@ impl Callbacks {
             budget,
             ends: CancellationToken::new(),
             metrics,
-            holding: None,
-            left: Arc::default(),
         }
     }
 
@@ -160,18 +148,6 @@ impl Callbacks {
                     let (path, at) = (path.as_str(), at.as_deref());
                     let text = files.read_text_within(Target { path, at }, line, limit, room)?;
                     Ok(text.map(|content| HostReply::Read { content }))
-                });
-            }
-            HostCall::CheckWritten {
-                path,
-                at,
-                hash,
-                bytes,
-            } => {
-                return self.on_disk(call, 1, move |files, room| {
-                    let (path, at) = (path.as_str(), at.as_deref());
-                    let text = files.written_text_within(Target { path, at }, hash, bytes, room)?;
-                    Ok(text.map(|text| HostReply::Checked { text }))
                 });
             }
             HostCall::WriteFile { path, .. } if self.is_readonly() => Err(Failure::new(
@@ -215,23 +191,15 @@ impl Callbacks {
                 };
                 return self.create(call, terminal_id, cwd, spec);
             }
-            HostCall::FindTerminal { terminal_id } => return self.find(call, &terminal_id),
             HostCall::TerminalOutput { terminal_id } => self.output(call, &terminal_id),
-            HostCall::WaitForTerminalExit { terminal_id } => match self.held(&terminal_id) {
-                Ok(TrackedTerminal::Whole(terminal)) => {
-                    // A wait that outlives the agent would keep a terminal that was left to the next daemon.
-                    let ends = self.ends.clone();
-                    return self.answer(call, async move {
-                        let exit = ends.run_until_cancelled(terminal.wait()).await;
-                        let exit = exit.ok_or_else(|| Failure::agent("the agent is gone"))?;
-                        Ok(HostReply::Exited(ended(exit)))
-                    });
-                }
-                Ok(TrackedTerminal::Over { exit, .. }) => {
-                    return self.answer(call, async move { Ok(HostReply::Exited(ended(exit))) });
-                }
-                Err(failure) => Err(failure),
-            },
+            HostCall::WaitForTerminalExit { terminal_id } => {
+                self.with(call, &terminal_id, |held| async move {
+                    HostReply::Exited(ended(match held {
+                        TrackedTerminal::Whole(terminal) => terminal.wait().await,
+                        TrackedTerminal::Over { exit, .. } => exit,
+                    }))
+                })
+            }
             HostCall::TypeIn { terminal_id, text } => match self.held(&terminal_id) {
                 Ok(TrackedTerminal::Whole(terminal)) => {
                     // A command does not outlive its agent because of what was typed.
@@ -322,6 +290,72 @@ impl Callbacks {
             Ok((output(held), charge))
         });
         Ok(())
+    }
+
+    /// Starts a command, if `cwd` is in the workspace.
+    fn create(&self, call: u64, terminal_id: String, cwd: String, spec: TerminalSpec) {
+        let (host, workspace) = (Arc::clone(&self.host), Arc::clone(&self.workspace));
+        // Dropping the callbacks stops running commands and prevents later ones from starting.
+        let terminals = Arc::downgrade(&self.terminals);
+        let messages_tx = self.messages_tx.clone();
+        let metrics = Arc::clone(&self.metrics);
+        tokio::spawn(async move {
+            let (updates, mut updated) = mpsc::channel(16);
+            let checked = blocking(&*host, move || inside(&workspace, &cwd)).await;
+            let begun = checked.and_then(|directory| {
+                let gone = || Failure::agent("the agent is gone");
+                let terminals = terminals.upgrade().ok_or_else(gone)?;
+                let directory = Some(Arc::new(directory));
+                let spec = TerminalSpec { directory, ..spec };
+                let terminal = host.start_terminal(&spec, updates)?;
+                lock(&terminals).insert(terminal_id.clone(), terminal);
+                Ok(())
+            });
+            if let Err(failure) = begun {
+                let result = Err(failure);
+                let charge = None;
+                // A thread that has gone has no agent to answer.
+                let _ = messages_tx
+                    .send(Box::new(HostMessage::Done { call, result, charge }))
+                    .await;
+                return;
+            }
+            let _running = metrics.terminal();
+            // The machine learns that the command started before it receives output.
+            let mut next = HostMessage::Done {
+                call,
+                result: Ok(HostReply::Created),
+                charge: None,
+            };
+            loop {
+                if messages_tx.send(Box::new(next)).await.is_err() {
+                    return;
+                }
+                let Some(update) = updated.recv().await else {
+                    return;
+                };
+                let event = match update {
+                    TerminalUpdate::Output(text) => TerminalEvent::Output(text),
+                    TerminalUpdate::Waiting(kind) => TerminalEvent::Waiting {
+                        secret: kind == InputKind::Secret,
+                    },
+                    TerminalUpdate::InputEnded => TerminalEvent::InputEnded,
+                    TerminalUpdate::Exited {
+                        exit,
+                        output,
+                        truncated,
+                    } => TerminalEvent::Exited {
+                        exit: ended(exit),
+                        output,
+                        truncated,
+                    },
+                };
+                next = HostMessage::Terminal {
+                    terminal_id: terminal_id.clone(),
+                    event,
+                };
+            }
+        });
     }
 
     fn with<F: Future<Output = HostReply> + Send + 'static>(
@@ -456,7 +490,7 @@ mod tests {
     fn machine(cwd: PathBuf, messages_tx: mpsc::Sender<Box<HostMessage>>) -> Callbacks {
         let metrics = Arc::new(Metrics::new(Arc::new(acpd_log::Memory::new())));
         Callbacks::new(
-            Arc::new(LocalHost::default()),
+            Arc::new(LocalHost),
             Workspace::open(std::iter::once(cwd)),
             Box::new(BTreeMap::new),
             None,
@@ -563,39 +597,6 @@ mod tests {
         let failure = answer(&mut messages_rx).await.unwrap_err();
         assert!(failure.message.contains("the agent is gone"), "{failure}");
         assert!(!dir.path().join("made").exists());
-    }
-
-    #[tokio::test]
-    async fn work_that_an_earlier_daemon_had_begun_is_looked_up() {
-        let (messages_tx, mut messages_rx) = mpsc::channel(16);
-        let dir = tempfile::tempdir().unwrap();
-        let mut machine = machine(std::env::temp_dir(), messages_tx);
-        let file = dir.path().join("f");
-        // Longer than what is read at first.
-        let written = "x".repeat(200_000);
-        std::fs::write(&file, &written).unwrap();
-        for (content, is_same) in [(&*written, true), ("x", false)] {
-            let check = HostCall::CheckWritten {
-                path: file.display().to_string(),
-                at: None,
-                hash: acpd_model::BlobId::of(content.as_bytes()),
-                bytes: content.len() as u64,
-            };
-            machine.handle(1, check);
-            let text = is_same.then(|| written.clone());
-            assert_eq!(answer(&mut messages_rx).await, Ok(HostReply::Checked { text }));
-        }
-        let terminal_id = || "t".to_owned();
-        let find = || HostCall::FindTerminal {
-            terminal_id: terminal_id(),
-        };
-        // "Not found" would start the command again.
-        machine.handle(2, find());
-        let failure = answer(&mut messages_rx).await.unwrap_err();
-        assert_eq!(failure.code, ErrorCode::Conflict);
-        run(&mut machine, &mut messages_rx, &terminal_id(), &["%s", "x"]).await;
-        machine.handle(2, find());
-        assert_eq!(answer(&mut messages_rx).await, Ok(HostReply::Created));
     }
 
     #[tokio::test]

@@ -6,10 +6,8 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
-use std::time::Duration;
 
 use acpd_host::Exit;
-use acpd_model::TerminalHold;
 use acpd_model::limits::{ENDED_OUTPUT_BYTES, ENDED_TERMINALS, ENDED_TERMINALS_KNOWN};
 
 use crate::host::TerminalIo;
@@ -38,10 +36,6 @@ pub struct Terminals {
     bytes: usize,
     /// Exited terminals without output, the oldest first.
     over: VecDeque<String>,
-    /// Bytes of output that the thread has seen of each terminal that is held.
-    seen: BTreeMap<String, u64>,
-    /// How long the agent waits for the next daemon, if a shim holds it.
-    orphan: Option<Duration>,
 }
 
 #[derive(Debug)]
@@ -54,56 +48,7 @@ struct EndedTerminal {
 impl Terminals {
     /// Adds a terminal that has started.
     pub fn insert(&mut self, id: String, terminal: Arc<dyn TerminalIo>) {
-        if let Some(orphan) = self.orphan {
-            terminal.limit_orphan(orphan);
-        }
         self.held.insert(id, TrackedTerminal::Whole(terminal));
-    }
-
-    /// Records that what held a terminal is gone, and with it the output.
-    pub fn lost(&mut self, id: &str) {
-        let state = TrackedTerminal::Over {
-            exit: Exit::default(),
-            wrote: true,
-        };
-        self.held.insert(id.to_owned(), state);
-        self.over.push_back(id.to_owned());
-        self.forget_oldest();
-    }
-
-    /// Records how much of a held terminal's output the thread has seen.
-    pub fn has_seen(&mut self, id: &str, bytes: u64) {
-        // The terminal may have been released already.
-        if self.held.contains_key(id) {
-            self.seen.insert(id.to_owned(), bytes);
-        }
-    }
-
-    /// Sets how long the agent waits for the next daemon, for the terminals that are held now and later.
-    pub fn limit_orphan(&mut self, orphan: Duration) {
-        self.orphan = Some(orphan);
-        self.whole().for_each(|terminal| terminal.limit_orphan(orphan));
-    }
-
-    /// Returns the terminals whose output is kept, with what the thread has seen of it.
-    pub fn holds(&self) -> Vec<TerminalHold> {
-        let whole = self.held.iter().filter_map(|(id, state)| match state {
-            TrackedTerminal::Whole(terminal) => Some(TerminalHold {
-                id: id.clone(),
-                limit: terminal.output_limit() as u64,
-                seen: self.seen.get(id).copied().unwrap_or_default(),
-            }),
-            TrackedTerminal::Over { .. } => None,
-        });
-        whole.collect()
-    }
-
-    /// Returns the terminals whose output is kept.
-    pub fn whole(&self) -> impl Iterator<Item = &Arc<dyn TerminalIo>> {
-        self.held.values().filter_map(|state| match state {
-            TrackedTerminal::Whole(terminal) => Some(terminal),
-            TrackedTerminal::Over { .. } => None,
-        })
     }
 
     /// Returns the state of a terminal; `None` if it never existed, was released, or exited too long ago.
@@ -114,7 +59,6 @@ impl Terminals {
     /// Removes a released terminal.
     pub fn remove(&mut self, id: &str) -> Option<TrackedTerminal> {
         let held = self.held.remove(id)?;
-        self.seen.remove(id);
         if let Some(at) = self.whole.iter().position(|ended| ended.id == id) {
             self.bytes -= self.whole.remove(at).map_or(0, |ended| ended.bytes);
         } else {
@@ -138,15 +82,10 @@ impl Terminals {
             };
             self.bytes -= bytes;
             let wrote = bytes > 0;
-            self.seen.remove(&id);
             self.held
                 .insert(id.clone(), TrackedTerminal::Over { exit, wrote });
             self.over.push_back(id);
         }
-        self.forget_oldest();
-    }
-
-    fn forget_oldest(&mut self) {
         while self.over.len() > ENDED_TERMINALS_KNOWN {
             if let Some(id) = self.over.pop_front() {
                 self.held.remove(&id);
@@ -178,9 +117,7 @@ mod tests {
             directory: None,
             output_bytes: 1,
         };
-        LocalHost::default()
-            .start_terminal(&spec, None, mpsc::channel(16).0)
-            .unwrap()
+        LocalHost.start_terminal(&spec, mpsc::channel(16).0).unwrap()
     }
 
     fn end(terminals: &mut Terminals, id: &str, terminal: &Arc<dyn TerminalIo>, bytes: usize) {

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use acpd_files::StateFile;
-use acpd_host::{Hold, Program, TerminalSpec, TerminalUpdate};
+use acpd_host::{Program, TerminalSpec, TerminalUpdate};
 use acpd_log::{Memory, SharedLog};
 use acpd_model::event::TurnStatus;
 use acpd_model::{
@@ -59,14 +59,13 @@ impl Deliver for Receiver {
 struct Disk;
 
 impl Host for Disk {
-    fn start_agent(&self, _: &Program, _: Option<&Hold>) -> Result<AgentIo, Failure> {
+    fn start_agent(&self, _: &Program) -> Result<AgentIo, Failure> {
         unreachable!("no agent is started")
     }
 
     fn start_terminal(
         &self,
         _: &TerminalSpec,
-        _: Option<&Hold>,
         _: mpsc::Sender<TerminalUpdate>,
     ) -> Result<Arc<dyn TerminalIo>, Failure> {
         unreachable!("no terminal is started")

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use acpd_model::{Event, Failure, Summary, ThreadId};
+use acpd_model::{ErrorCode, Event, Failure, Summary, ThreadId};
 use acpd_proto::notify::{Delivery, DeliveryError, Fact, Target, TargetState, facts};
 use futures_util::future::BoxFuture;
 use tokio::sync::{mpsc, oneshot};
@@ -161,14 +161,14 @@ impl Notifications {
     pub async fn test(&self, target: Option<String>) -> Result<Vec<Tested>, Failure> {
         let (reply, answer) = oneshot::channel();
         self.send(ToNotifier::Test { target, reply }).await?;
-        answer.await.map_err(|_| Failure::stopping())?
+        answer.await.map_err(|_| stopping())?
     }
 
     /// Returns the state of each target, and its type.
     pub async fn states(&self) -> Result<Vec<(TargetState, &'static str)>, Failure> {
         let (reply, answer) = oneshot::channel();
         self.send(ToNotifier::States { reply }).await?;
-        answer.await.map_err(|_| Failure::stopping())
+        answer.await.map_err(|_| stopping())
     }
 
     /// Stores what waits, and ends the task.
@@ -181,6 +181,10 @@ impl Notifications {
     }
 
     async fn send(&self, message: ToNotifier) -> Result<(), Failure> {
-        self.0.tx.send(message).await.map_err(|_| Failure::stopping())
+        self.0.tx.send(message).await.map_err(|_| stopping())
     }
+}
+
+fn stopping() -> Failure {
+    Failure::new(ErrorCode::Overloaded, "the daemon is stopping")
 }

@@ -89,10 +89,8 @@ pub(super) fn usage(usage: &RawJson) -> Vec<Attribute> {
 pub(crate) fn host_call(call: &HostCall) -> &'static str {
     match call {
         HostCall::ReadFile { .. } => "read_file",
-        HostCall::CheckWritten { .. } => "check_written",
         HostCall::WriteFile { .. } => "write_file",
         HostCall::CreateTerminal { .. } => "create_terminal",
-        HostCall::FindTerminal { .. } => "find_terminal",
         HostCall::TerminalOutput { .. } => "terminal_output",
         HostCall::WaitForTerminalExit { .. } => "wait_for_terminal_exit",
         HostCall::TypeIn { .. } => "type_in",

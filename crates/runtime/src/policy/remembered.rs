@@ -302,7 +302,7 @@ mod tests {
     #[tokio::test]
     async fn a_reported_change_is_durable_and_visible_to_all() {
         let place = TestDir::new("durable");
-        let one = RememberedAnswers::open(Arc::new(LocalHost::default()), &place.0).unwrap();
+        let one = RememberedAnswers::open(Arc::new(LocalHost), &place.0).unwrap();
         let mut other = one.clone();
         assert!(other.of("a").iter().next().is_none());
         assert!(!other.have_changed());
@@ -337,7 +337,7 @@ mod tests {
         assert_eq!(failure.code, ErrorCode::NotFound);
         // A later daemon never uses an id again.
         drop((one, other));
-        let mut later = RememberedAnswers::open(Arc::new(LocalHost::default()), &place.0).unwrap();
+        let mut later = RememberedAnswers::open(Arc::new(LocalHost), &place.0).unwrap();
         assert_eq!(rules(&later.of("a")), expected);
         later.carry_out("a", remember("make")).await;
         assert_eq!(rules(&later.of("a"))[1], (AGENT_IDS + 3, "Bash(make)".to_owned()));
@@ -369,7 +369,7 @@ mod tests {
             written.join(",")
         );
         file_in(&place.0).store(text.as_bytes()).unwrap();
-        let mut answers = RememberedAnswers::open(Arc::new(LocalHost::default()), &place.0).unwrap();
+        let mut answers = RememberedAnswers::open(Arc::new(LocalHost), &place.0).unwrap();
         let kept: Vec<_> = rules(&answers.of("a"))
             .into_iter()
             .map(|(_, rule)| rule)
@@ -383,7 +383,7 @@ mod tests {
             "{text}"
         );
         drop(answers);
-        let mut later = RememberedAnswers::open(Arc::new(LocalHost::default()), &place.0).unwrap();
+        let mut later = RememberedAnswers::open(Arc::new(LocalHost), &place.0).unwrap();
         assert_eq!(rules(&later.of("a")).last().unwrap().0, AGENT_IDS + 9);
     }
 
@@ -409,7 +409,7 @@ mod tests {
 }
 "#;
         file_in(&place.0).store(text.as_bytes()).unwrap();
-        let mut answers = RememberedAnswers::open(Arc::new(LocalHost::default()), &place.0).unwrap();
+        let mut answers = RememberedAnswers::open(Arc::new(LocalHost), &place.0).unwrap();
         assert_eq!(
             rules(&answers.of("a")),
             [(4_294_967_297, "Bash(git push)".to_owned())]
@@ -421,7 +421,7 @@ mod tests {
     #[tokio::test]
     async fn answers_are_listed_and_revoked_without_a_thread() {
         let place = TestDir::new("listed");
-        let mut answers = RememberedAnswers::open(Arc::new(LocalHost::default()), &place.0).unwrap();
+        let mut answers = RememberedAnswers::open(Arc::new(LocalHost), &place.0).unwrap();
         assert!(answers.all().is_empty());
         answers.carry_out("b", remember("make")).await;
         answers.carry_out("a", remember("git push")).await;
@@ -444,7 +444,7 @@ mod tests {
     #[tokio::test]
     async fn answers_that_cannot_be_stored_do_not_apply() {
         let place = TestDir::new("full");
-        let mut answers = RememberedAnswers::open(Arc::new(LocalHost::default()), &place.0).unwrap();
+        let mut answers = RememberedAnswers::open(Arc::new(LocalHost), &place.0).unwrap();
         std::fs::create_dir(file_in(&place.0).path()).unwrap();
         let outcome = answers.carry_out("a", remember("git push")).await;
         let RememberedOutcome::Remembered(Err(failure)) = outcome else {
@@ -465,7 +465,7 @@ mod tests {
             r#"{"version":1,"agents":{"a":{"lastId":1,"rules":[{"id":1,"scope":"agent","allow":true,"rule":"Bash("}]}}}"#,
         ] {
             file_in(&place.0).store(text.as_bytes()).unwrap();
-            let error = RememberedAnswers::open(Arc::new(LocalHost::default()), &place.0)
+            let error = RememberedAnswers::open(Arc::new(LocalHost), &place.0)
                 .unwrap_err()
                 .to_string();
             assert!(error.contains("answers.json cannot be used"), "{error}");

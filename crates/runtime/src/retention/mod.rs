@@ -89,10 +89,14 @@ impl Retention {
                     "retention is running, and {RETENTION_REQUESTS} requests wait for it; try again later"
                 ),
             ),
-            mpsc::error::TrySendError::Closed(_) => Failure::stopping(),
+            mpsc::error::TrySendError::Closed(_) => stopping(),
         })?;
-        answer.await.map_err(|_| Failure::stopping())?
+        answer.await.map_err(|_| stopping())?
     }
+}
+
+fn stopping() -> Failure {
+    Failure::new(ErrorCode::Overloaded, "the daemon is stopping")
 }
 
 struct Task {

@@ -185,7 +185,7 @@ impl Service {
                 service.drop_copy(thread, unused.forked.session_id);
             }
         });
-        let stopped = |_| Failure::stopping();
+        let stopped = |_| Failure::new(ErrorCode::Overloaded, "the daemon is stopping");
         point_rx.await.map_err(stopped)?
     }
 

@@ -5,7 +5,7 @@ use std::num::NonZeroU64;
 use std::sync::Arc;
 use std::time::Duration;
 
-use acpd_host::{Hold, Program, TerminalSpec, TerminalUpdate};
+use acpd_host::{Program, TerminalSpec, TerminalUpdate};
 use acpd_model::event::{ClientOrigin, Fidelity, PlanEntry, TurnStatus};
 use acpd_model::item::ToolStatus;
 use acpd_model::limits::{
@@ -607,14 +607,13 @@ async fn large_answers_of_one_connection_do_not_wait_for_each_other_forever() {
 struct StuckDisk;
 
 impl Host for StuckDisk {
-    fn start_agent(&self, _: &Program, _: Option<&Hold>) -> Result<AgentIo, Failure> {
+    fn start_agent(&self, _: &Program) -> Result<AgentIo, Failure> {
         unreachable!("nothing is started")
     }
 
     fn start_terminal(
         &self,
         _: &TerminalSpec,
-        _: Option<&Hold>,
         _: mpsc::Sender<TerminalUpdate>,
     ) -> Result<Arc<dyn TerminalIo>, Failure> {
         unreachable!("nothing is started")

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use acpd_model::{Failure, RawJson};
+use acpd_model::{ErrorCode, Failure, RawJson};
 use acpd_proto::agent::ElicitationModes;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
@@ -68,6 +68,11 @@ struct WaitingCaller {
     reply: oneshot::Sender<CacheResult>,
 }
 
+/// Returns the error for a daemon that is stopping.
+fn stopping() -> Failure {
+    Failure::new(ErrorCode::Overloaded, "the daemon is stopping")
+}
+
 impl InitializeCache {
     /// Starts the task that owns the cache. It ends when the last clone is dropped.
     pub fn open(context: Context) -> Self {
@@ -98,11 +103,8 @@ impl InitializeCache {
             cwd: cwd.map(Path::to_owned),
             caller: WaitingCaller { elicitation, reply },
         };
-        self.requests_tx
-            .send(ask)
-            .await
-            .map_err(|_| Failure::stopping())?;
-        answer.await.map_err(|_| Failure::stopping())?
+        self.requests_tx.send(ask).await.map_err(|_| stopping())?;
+        answer.await.map_err(|_| stopping())?
     }
 }
 

@@ -154,8 +154,6 @@ impl Standby {
                         return Ok((hello, standby));
                     }
                 }
-                // No shim holds a process that waits for a thread.
-                Some(AgentMessage::Placed(_)) => {}
                 Some(AgentMessage::Exited(gone)) => return Err(exited_early(name, *gone)),
                 None => return Err(cannot(name, Failure::agent("it ended"))),
             }
@@ -230,11 +228,6 @@ impl Standby {
     /// Returns whether the process was offered what a client can show.
     pub fn is_offered(&self, elicitation: ElicitationModes) -> bool {
         self.elicitation == self.config.offered(elicitation)
-    }
-
-    /// Returns whether a user has signed in to this process, and perhaps to no other.
-    pub fn has_signed_in(&self) -> bool {
-        self.signed_in
     }
 
     /// Returns whether a sign-in is in progress, so that later requests should wait for it.

@@ -1,12 +1,10 @@
 //! The thread actor: owns one thread's state machine and applies its effects, the log first.
 
 mod begin;
-mod carrying;
 mod commit;
 mod deletion;
 mod denials;
 mod folder;
-mod resume;
 mod user_commands;
 
 use std::collections::BTreeMap;
@@ -19,11 +17,9 @@ use acpd_proto::agent::AgentEvent;
 use acpd_proto::projection::Live;
 use acpd_proto::surface::contract::Lane;
 use acpd_proto::thread::{Command, Input, Reply, TerminalEvent, Thread};
-use acpd_proto::time::Now;
 use futures_util::future::BoxFuture;
 use tokio::sync::{mpsc, oneshot};
 
-use crate::agent::held::Placed;
 use crate::agent::process::{AgentHandle, AgentMessage, sleep_until};
 use crate::agent::running::ProcessUse;
 use crate::context::Context;
@@ -35,7 +31,6 @@ use crate::metrics::Present;
 use crate::observe::{Observer, Scene};
 use crate::standby::process::{Standby, over};
 use crate::stored::state::{SnapshotPlan, load_state};
-use crate::thread::actor::carrying::Carrying;
 use crate::thread::actor::deletion::PendingDeletion;
 use crate::thread::actor::denials::Denials;
 use crate::thread::actor::user_commands::UserCommands;
@@ -139,10 +134,6 @@ pub struct ThreadActor {
     next_unsent: u64,
     /// Set once the last event is stored: what remains is to delete the log and to answer the command.
     pending_deletion: Option<Box<PendingDeletion>>,
-    /// The last event that the log has.
-    stored: Seq,
-    /// The row of an agent that a shim holds.
-    carrying: Option<Box<Carrying>>,
     _awake: Present,
 }
 
@@ -203,48 +194,27 @@ impl ThreadActor {
             next_call: 0,
             next_unsent: 0,
             pending_deletion: None,
-            stored: 0,
-            carrying: None,
         })
     }
 
-    /// Loads a thread from the log. Work of an agent that a shim holds continues. Other unfinished work ends, because the log failed
-    /// with `failed`, or because the daemon was stopped.
+    /// Loads a thread from the log. Unfinished work ends, because the log failed with `failed`, or because the daemon was
+    /// stopped.
     pub async fn load(
         id: ThreadId,
         context: Context,
         failed: Option<&LogError>,
     ) -> Result<Box<Self>, LogError> {
-        let taken = context.take_carried(id).await?;
         let loading = context.read_log(|log| async move { load_state(&log, id, Seq::MAX).await });
-        let live = match loading.await {
-            Ok(live) => live,
-            Err(error) => {
-                context.carried.give_back(id, taken);
-                return Err(error);
-            }
-        };
+        let live = loading.await?;
         let mut actor = Self::awake(id, context, true);
         actor.snapshots.loaded(&live);
-        actor.stored = live.last_seq;
         actor.machine.restore(live);
-        if !actor.resume_work(taken).await? {
-            let now = actor.context.clock.now();
-            match failed {
-                Some(error) => actor.machine.recover_from_log(&lost_work(error), now),
-                None => actor.machine.recover(now),
-            }
+        let now = actor.context.clock.now();
+        match failed {
+            Some(error) => actor.machine.recover_from_log(&lost_work(error), now),
+            None => actor.machine.recover(now),
         }
-        if let Err(error) = actor.settle().await {
-            actor.leave_agent();
-            return Err(error);
-        }
-        if let Some(host) = &mut actor.host {
-            host.pass_on_updates();
-        }
-        if let Some(carrying) = &actor.carrying {
-            carrying.read();
-        }
+        actor.settle().await?;
         Ok(actor)
     }
 
@@ -264,7 +234,6 @@ impl ThreadActor {
         };
         tracing::error!(thread = %self.id, %error, "the thread stops: its log cannot be written");
         self.fail_callers(&error);
-        self.leave_agent();
         let context = Box::new(self.context.clone());
         Err(Failed { error, context })
     }
@@ -286,9 +255,6 @@ impl ThreadActor {
             let input = self.next(requests_rx).await;
             self.look_up_policies();
             let leave = match input {
-                ActorInput::Message(None) if self.context.carried.is_leaving() && self.leave_agent() => {
-                    return Ok(());
-                }
                 ActorInput::Message(None) => {
                     self.command(Origin::Daemon, Command::Stop);
                     true
@@ -486,19 +452,22 @@ impl ThreadActor {
     fn handle_agent_event(&mut self, from: AgentMessage) {
         let now = self.context.clock.now();
         match from {
-            AgentMessage::Events(events) => self.handle_agent_events(events, now),
-            AgentMessage::Placed(placed) => {
-                let Placed { events, at } = *placed;
-                self.handle_agent_events(events, now);
-                if let Some(carrying) = &mut self.carrying {
-                    self.machine.answers_sent(at.answers);
-                    carrying.reached(at);
+            AgentMessage::Events(events) => {
+                for event in events {
+                    match &event {
+                        AgentEvent::SignInRequired(_) => self.observer.sign_in_required(),
+                        AgentEvent::PromptEnded {
+                            result: Err(error), ..
+                        } => {
+                            self.look_for_denials(&error.message);
+                        }
+                        AgentEvent::Failed(failure) => self.look_for_denials(&failure.to_string()),
+                        _ => {}
+                    }
+                    self.machine.handle(Input::Agent(event), now);
                 }
             }
             AgentMessage::Exited(gone) => {
-                if let Some(carrying) = &mut self.carrying {
-                    carrying.end();
-                }
                 if !self.machine.is_stopping() {
                     self.look_for_denials(&gone.stderr);
                 }
@@ -506,22 +475,6 @@ impl ThreadActor {
                 self.host = None;
                 self.machine.handle(Input::AgentExited(*gone), now);
             }
-        }
-    }
-
-    fn handle_agent_events(&mut self, events: Vec<AgentEvent>, now: Now) {
-        for event in events {
-            match &event {
-                AgentEvent::SignInRequired(_) => self.observer.sign_in_required(),
-                AgentEvent::PromptEnded {
-                    result: Err(error), ..
-                } => {
-                    self.look_for_denials(&error.message);
-                }
-                AgentEvent::Failed(failure) => self.look_for_denials(&failure.to_string()),
-                _ => {}
-            }
-            self.machine.handle(Input::Agent(event), now);
         }
     }
 
@@ -541,22 +494,12 @@ impl ThreadActor {
             HostMessage::DirectoryLooked { directory, gone } => {
                 return self.directory_looked(&directory, gone);
             }
-            HostMessage::Terminal {
-                terminal_id,
-                event,
-                seen,
-            } => {
-                if let (Some(seen), Some(host)) = (seen, &mut self.host) {
-                    host.terminal_seen(&terminal_id, seen);
-                }
+            HostMessage::Terminal { terminal_id, event } => {
                 if let TerminalEvent::Exited { exit, output, .. } = &event {
                     if let Some(host) = &mut self.host {
                         host.terminal_ended(&terminal_id, exit, output.len());
                     }
-                    // A shim reports the end of its command to each daemon.
-                    if exit.code != Some(0)
-                        && (self.carrying.is_none() || self.machine.live().items.has_terminal(&terminal_id))
-                    {
+                    if exit.code != Some(0) {
                         self.look_for_denials(output);
                     }
                 }
@@ -689,7 +632,7 @@ mod tests {
     fn an_idle_thread_needs_little_memory() {
         let sizes = [
             ("the task", size_of_future(crate::thread::task::run_thread), 2_216),
-            ("the actor", size_of::<ThreadActor>(), 4_992),
+            ("the actor", size_of::<ThreadActor>(), 4_816),
             ("a message", size_of::<ToThread>(), 24),
             ("a message of the agent", size_of::<AgentMessage>(), 24),
         ];

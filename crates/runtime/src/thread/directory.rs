@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
-use std::time::Duration;
 
 use acpd_log::{Filter, LogError};
 use acpd_model::limits::LIST_PAGE;
@@ -36,8 +35,6 @@ enum ToDirectory {
         reply: oneshot::Sender<bool>,
     },
     Close {
-        /// Whether threads leave agents whose work can be continued to their shims.
-        leaves: bool,
         reply: oneshot::Sender<()>,
     },
 }
@@ -52,15 +49,11 @@ pub struct Directory {
 pub type ReplyReceiver = oneshot::Receiver<Result<Reply, Failure>>;
 
 impl Directory {
-    /// Starts the directory. Loads threads whose agents have outlived the last daemon, and those that a killed daemon left with a
-    /// running turn, so that they continue it or record the interruption.
+    /// Starts the directory. Loads threads that a killed daemon left with a running turn, so that they record the interruption.
     pub async fn open(context: Context) -> Result<Self, LogError> {
         let (requests_tx, requests_rx) = mpsc::channel(context.limits.now().thread_commands);
         let directory = Self { requests_tx };
-        let mut unfinished = context.carried.threads();
-        let carried: BTreeSet<_> = unfinished.iter().copied().collect();
-        let active = active_threads(&context).await?.into_iter();
-        unfinished.extend(active.filter(|thread| !carried.contains(thread)));
+        let interrupted = active_threads(&context).await?;
         tokio::spawn(
             Task {
                 context,
@@ -69,11 +62,11 @@ impl Directory {
             }
             .run(requests_rx),
         );
-        for thread in unfinished {
+        for thread in interrupted {
             // Any message loads the thread.
             let reply = oneshot::channel().0;
             if let Err(failure) = directory.send(thread, false, ToThread::Look { reply }).await {
-                tracing::error!(%thread, error = %failure, "a thread with unfinished work cannot be opened");
+                tracing::error!(%thread, error = %failure, "an interrupted thread cannot be opened");
             }
         }
         Ok(directory)
@@ -177,11 +170,8 @@ impl Directory {
     async fn is_loaded(&self, thread: ThreadId) -> Result<bool, Failure> {
         let (reply, answer) = oneshot::channel();
         let message = ToDirectory::IsLoaded { thread, reply };
-        self.requests_tx
-            .send(message)
-            .await
-            .map_err(|_| Failure::stopping())?;
-        answer.await.map_err(|_| Failure::stopping())
+        self.requests_tx.send(message).await.map_err(|_| stopping())?;
+        answer.await.map_err(|_| stopping())
     }
 
     /// Returns whether the daemon has stopped all threads.
@@ -190,19 +180,9 @@ impl Directory {
     }
 
     /// Unloads every thread and waits for them, but no longer than `patience`.
-    pub async fn close_within(&self, patience: Duration) {
-        self.unload_within(patience, false).await;
-    }
-
-    /// The same, but leaves agents to their shims whose work the next daemon can continue.
-    pub async fn leave_within(&self, patience: Duration) {
-        self.unload_within(patience, true).await;
-    }
-
-    async fn unload_within(&self, patience: Duration, leaves: bool) {
+    pub async fn close_within(&self, patience: std::time::Duration) {
         let (reply, closed) = oneshot::channel();
-        let close = ToDirectory::Close { leaves, reply };
-        if self.requests_tx.send(close).await.is_err() {
+        if self.requests_tx.send(ToDirectory::Close { reply }).await.is_err() {
             return;
         }
         if tokio::time::timeout(patience, closed).await.is_err() {
@@ -218,16 +198,17 @@ impl Directory {
             message,
             reply,
         };
-        self.requests_tx
-            .send(deliver)
-            .await
-            .map_err(|_| Failure::stopping())?;
-        delivered.await.map_err(|_| Failure::stopping())?
+        self.requests_tx.send(deliver).await.map_err(|_| stopping())?;
+        delivered.await.map_err(|_| stopping())?
     }
 }
 
 /// Attempts to reach a thread that is being unloaded at that moment.
 const ATTEMPTS: usize = 3;
+
+fn stopping() -> Failure {
+    Failure::new(ErrorCode::Overloaded, "the daemon is stopping")
+}
 
 fn unavailable() -> Failure {
     Failure::new(
@@ -279,10 +260,7 @@ impl Task {
                         // If the caller has gone, nothing needs the answer.
                         let _ = reply.send(is_loaded);
                     }
-                    Some(ToDirectory::Close { leaves, reply }) => {
-                        if leaves {
-                            self.context.carried.leave();
-                        }
+                    Some(ToDirectory::Close { reply }) => {
                         self.close().await;
                         let _ = reply.send(());
                         return;

@@ -231,7 +231,7 @@ impl ShareStore for AuthHandle {
                 .map_err(|error| Failure::new(ErrorCode::Internal, format!("no random numbers: {error}")))?;
             let kept = secret.clone();
             let created = auth.ask_stored(move |store, now| store.create_share(share, &kept, now));
-            let (created, stored) = created.await.ok_or_else(Failure::stopping)?;
+            let (created, stored) = created.await.ok_or_else(stopping)?;
             let share = created?;
             if let Err(error) = stored {
                 // Nobody has its secret. Without this, it would count towards the limits.
@@ -251,7 +251,7 @@ impl ShareStore for AuthHandle {
         let auth = self.clone();
         Box::pin(async move {
             let listed = auth.ask(move |store, now| store.list_shares(thread, now));
-            listed.await.ok_or_else(Failure::stopping)
+            listed.await.ok_or_else(stopping)
         })
     }
 
@@ -260,7 +260,7 @@ impl ShareStore for AuthHandle {
         Box::pin(async move {
             let id = share.clone();
             let ended = auth.ask_stored(move |store, now| store.end_shares(|share| share.id == id, now));
-            let (ended, stored) = ended.await.ok_or_else(Failure::stopping)?;
+            let (ended, stored) = ended.await.ok_or_else(stopping)?;
             if ended == 0 {
                 return Err(Failure::not_found(format_args!("link {share:?}")));
             }
@@ -282,6 +282,10 @@ impl ShareStore for AuthHandle {
                 .await;
         })
     }
+}
+
+fn stopping() -> Failure {
+    Failure::new(ErrorCode::Overloaded, "the daemon is stopping")
 }
 
 /// The task that owns the store.

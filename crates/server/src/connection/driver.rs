@@ -128,8 +128,7 @@ impl<S: Surface> Connection<S> {
         }
         self.channel.close(end).await;
         if end != End::Expired {
-            // Boxed: the task would reserve space for the connection once more, all the time.
-            Box::pin(self.begin_received()).await;
+            self.begin_received().await;
         }
     }
 

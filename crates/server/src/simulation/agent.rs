@@ -1,8 +1,8 @@
 //! An ACP agent that acts by random numbers. It exchanges plain text, and uses none of acpd's own types.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -11,14 +11,8 @@ use tokio::time::{Instant, sleep};
 
 use super::dice::Dice;
 
-/// What daemons did wrong, in the order in which agents noticed it.
-pub type Faults = Arc<Mutex<Vec<String>>>;
-
 /// One process of the agent.
 pub struct Agent {
-    faults: Faults,
-    /// The number of texts that each session has sent.
-    said: BTreeMap<String, u64>,
     dice: Dice,
     sessions: Arc<AtomicU64>,
     turns: BTreeMap<String, Turn>,
@@ -44,10 +38,8 @@ struct Turn {
 
 impl Agent {
     /// Starts a process. `sessions` counts the sessions of all processes.
-    pub fn new(dice: Dice, sessions: Arc<AtomicU64>, faults: Faults) -> Self {
+    pub fn new(dice: Dice, sessions: Arc<AtomicU64>) -> Self {
         Self {
-            faults,
-            said: BTreeMap::new(),
             dice,
             sessions,
             turns: BTreeMap::new(),
@@ -90,10 +82,9 @@ impl Agent {
         };
         let (id, params) = (message["id"].clone(), &message["params"]);
         let Some(method) = message["method"].as_str() else {
-            let Some(session) = id.as_u64().and_then(|id| self.asked.remove(&id)) else {
-                return self.complain(format!("a second answer: {line}"));
-            };
-            if let Some(turn) = self.turns.get_mut(&session) {
+            if let Some(session) = id.as_u64().and_then(|id| self.asked.remove(&id))
+                && let Some(turn) = self.turns.get_mut(&session)
+            {
                 turn.waits = false;
             }
             return;
@@ -133,9 +124,7 @@ impl Agent {
                     ignores_cancel: self.dice.happens(15),
                     open_call: None,
                 };
-                if self.turns.insert(session, turn).is_some() {
-                    self.complain(format!("a second prompt in a turn: {line}"));
-                }
+                self.turns.insert(session, turn);
             }
             "session/cancel" => {
                 if let Some(turn) = self.turns.get_mut(&session) {
@@ -194,17 +183,9 @@ impl Agent {
         Some(())
     }
 
-    fn complain(&self, fault: String) {
-        let mut faults = self.faults.lock().unwrap_or_else(PoisonError::into_inner);
-        faults.push(fault);
-    }
-
     fn say(&mut self, session: &str, kind: &str) {
-        let said = self.said.entry(session.to_owned()).or_default();
-        *said += 1;
-        let number = *said;
         let text = format!(
-            "#{number} {} ",
+            "{} ",
             "w".repeat(1 + usize::try_from(self.dice.roll(200)).unwrap_or(0))
         );
         let update = json!({ "sessionUpdate": kind, "content": { "type": "text", "text": text } });

@@ -4,14 +4,12 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use acpd_log::SharedLog;
 use acpd_model::{Limits, Role};
 use acpd_proto::surface::app::Peer;
 use acpd_runtime::agent::config::AgentConfig;
 use acpd_runtime::agent::registry::{AgentBook, Agents};
 use acpd_runtime::attachments::Attachments;
 use acpd_runtime::bulk::Bulk;
-use acpd_runtime::carry::CarriedThreads;
 use acpd_runtime::clock::Clock;
 use acpd_runtime::context::{Context, Parts};
 use acpd_runtime::ids::Ids;
@@ -55,19 +53,14 @@ impl Daemon {
         clock: Clock,
         ids: &Ids,
         host: &ScriptedHost,
-        (place, survives): (&std::path::Path, bool),
+        place: &std::path::Path,
     ) -> Self {
         let log = Arc::new(log);
         let agents = BTreeMap::from([
-            ("own".to_owned(), agent(false, survives)),
-            ("shared".to_owned(), agent(true, false)),
+            ("own".to_owned(), agent(false)),
+            ("shared".to_owned(), agent(true)),
         ]);
-        let sweeps = host.clone();
         let host: Arc<dyn acpd_runtime::host::Host> = Arc::new(host.clone());
-        let shared_log: SharedLog = log.clone();
-        let grace = Duration::from_secs(limits.agent_exit_grace_secs);
-        let carried = CarriedThreads::attach(&shared_log, &host, grace).await.unwrap();
-        sweeps.sweep(&carried.marks());
         let mut context = Context::open(Parts {
             log: log.clone(),
             policies: watch::channel(PolicyBook::new(None, &agents)).1,
@@ -91,7 +84,6 @@ impl Daemon {
             shares: Arc::new(NoShares),
             sinks: Sinks::default(),
             notifications: Notifications::off(),
-            carried,
         });
         // Every few events, so that restarts begin in the middle of turns.
         context.snapshot_bytes = 4 << 10;
@@ -142,17 +134,6 @@ impl Daemon {
     /// Shuts the daemon down.
     pub async fn stop(&self) {
         self.service.directory.close_within(Duration::from_secs(30)).await;
-        self.service.context.end_carried().await;
-        self.disconnect().await;
-    }
-
-    /// Shuts the daemon down, and leaves the agents that outlive it to the next one.
-    pub async fn leave(&self) {
-        self.service.directory.leave_within(Duration::from_secs(30)).await;
-        self.disconnect().await;
-    }
-
-    async fn disconnect(&self) {
         self.stop.cancel();
         // Waits until connections have closed.
         sleep(Duration::from_secs(5)).await;
@@ -160,7 +141,6 @@ impl Daemon {
 }
 
 /// Returns the configuration of an agent. The program must exist, but is never run.
-fn agent(share: bool, survive: bool) -> AgentConfig {
-    let config = json!({ "command": "true", "sandbox": "off", "share": share, "survive": survive });
-    serde_json::from_value(config).unwrap()
+fn agent(share: bool) -> AgentConfig {
+    serde_json::from_value(json!({ "command": "true", "sandbox": "off", "share": share })).unwrap()
 }

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use acpd_host::{Exit, Hold, ProcessExit, Program, StderrTail, TerminalSpec, TerminalUpdate};
+use acpd_host::{Exit, ProcessExit, Program, StderrTail, TerminalSpec, TerminalUpdate};
 use acpd_model::Failure;
 use acpd_runtime::host::{AgentIo, AgentProcess, Host, TerminalIo};
 use futures_util::FutureExt;
@@ -13,9 +13,8 @@ use futures_util::future::BoxFuture;
 use tokio::sync::{mpsc, watch};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use super::agent::{Agent, Faults};
+use super::agent::Agent;
 use super::dice::Dice;
-use super::held::HeldAgent;
 
 /// The capacity of a pipe in bytes.
 const PIPE_BYTES: usize = 8 << 10;
@@ -28,16 +27,12 @@ struct State {
     scripts: Mutex<Scripts>,
     /// The number of sessions that agents have opened.
     sessions: Arc<AtomicU64>,
-    /// What daemons did wrong, as their agents see it.
-    faults: Faults,
 }
 
 struct Scripts {
     dice: Dice,
     /// Terminates each agent that was started.
     agents: Vec<CancellationToken>,
-    /// The agents that outlive their daemon, in the order of their starts.
-    held: Vec<HeldAgent>,
 }
 
 impl fmt::Debug for ScriptedHost {
@@ -53,48 +48,21 @@ impl ScriptedHost {
             scripts: Mutex::new(Scripts {
                 dice,
                 agents: Vec::new(),
-                held: Vec::new(),
             }),
             sessions: Arc::default(),
-            faults: Arc::default(),
         }))
-    }
-
-    /// Returns what daemons did wrong so far, as their agents see it.
-    pub fn faults(&self) -> Vec<String> {
-        let faults = self.0.faults.lock();
-        faults.unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
-    /// Returns the number of agents that outlive their daemon and have not ended.
-    pub fn held(&self) -> usize {
-        let scripts = self.scripts();
-        scripts.held.iter().filter(|agent| !agent.is_over()).count()
-    }
-
-    /// Kills the agents that outlived their daemon without one of these marks, as a daemon does when it starts.
-    pub fn sweep(&self, spared: &[u64]) {
-        let scripts = self.scripts();
-        let strays = scripts
-            .held
-            .iter()
-            .filter(|agent| !spared.contains(&agent.mark()));
-        strays.for_each(|agent| agent.kill_switch().cancel());
     }
 
     /// Kills one of the running agents.
     pub fn kill_one(&self, dice: &mut Dice) {
         let mut scripts = self.scripts();
         scripts.agents.retain(|agent| !agent.is_cancelled());
-        let held = scripts.held.iter().filter(|agent| !agent.is_over());
-        let held = held.map(HeldAgent::kill_switch);
-        let all: Vec<_> = scripts.agents.iter().cloned().chain(held).collect();
-        if let Some(agent) = dice.pick(&all) {
+        if let Some(agent) = dice.pick(&scripts.agents) {
             agent.cancel();
         }
     }
 
-    /// Kills all agents that do not outlive their daemon, as happens when that is killed.
+    /// Kills all agents, as happens when their daemon is killed.
     pub fn kill_all(&self) {
         for agent in self.scripts().agents.drain(..) {
             agent.cancel();
@@ -107,7 +75,7 @@ impl ScriptedHost {
 }
 
 impl Host for ScriptedHost {
-    fn start_agent(&self, _: &Program, hold: Option<&Hold>) -> Result<AgentIo, Failure> {
+    fn start_agent(&self, _: &Program) -> Result<AgentIo, Failure> {
         let mut scripts = self.scripts();
         if scripts.dice.happens(3) {
             return Err(Failure::agent("the scripted agent does not start"));
@@ -116,8 +84,7 @@ impl Host for ScriptedHost {
         let (stdout, their_stdout) = tokio::io::duplex(PIPE_BYTES);
         let killed = CancellationToken::new();
         let (ended_tx, ended) = watch::channel(false);
-        let (sessions, faults) = (Arc::clone(&self.0.sessions), Arc::clone(&self.0.faults));
-        let agent = Agent::new(scripts.dice.split(), sessions, faults);
+        let agent = Agent::new(scripts.dice.split(), Arc::clone(&self.0.sessions));
         let its_end = killed.clone();
         tokio::spawn(async move {
             let life = agent.run(their_stdin, their_stdout);
@@ -125,13 +92,6 @@ impl Host for ScriptedHost {
             its_end.cancel();
             ended_tx.send_replace(true);
         });
-        if let Some(hold) = hold {
-            let agent = HeldAgent::new(hold.clone(), stdin, stdout, killed, ended);
-            scripts.held.push(agent.clone());
-            let id = Some(u32::try_from(scripts.held.len()).unwrap_or(u32::MAX));
-            let io = agent.attach(hold, 0, id);
-            return io.ok_or_else(|| Failure::agent("the shim refuses its own token"));
-        }
         scripts.agents.push(killed.clone());
         Ok(AgentIo {
             id: Some(u32::try_from(scripts.agents.len()).unwrap_or(u32::MAX)),
@@ -142,22 +102,12 @@ impl Host for ScriptedHost {
                 ended,
                 killed: killed.drop_guard(),
             }),
-            held: None,
         })
-    }
-
-    fn attach_agent(&self, hold: &Hold, cursor: u64) -> Result<AgentIo, Failure> {
-        let scripts = self.scripts();
-        let mut held = scripts.held.iter();
-        let agent = held.find(|agent| agent.mark() == hold.mark);
-        let io = agent.and_then(|agent| agent.attach(hold, cursor, Some(1)));
-        io.ok_or_else(|| Failure::agent("the agent is gone"))
     }
 
     fn start_terminal(
         &self,
         _: &TerminalSpec,
-        _: Option<&Hold>,
         updates: mpsc::Sender<TerminalUpdate>,
     ) -> Result<Arc<dyn TerminalIo>, Failure> {
         let lines = self.scripts().dice.roll(5);
@@ -171,11 +121,11 @@ impl Host for ScriptedHost {
                 if its_end.run_until_cancelled(pause).await.is_none() {
                     break;
                 }
-                let text = format!("line {line}\n");
-                output += &text;
-                let end = output.len() as u64;
+                output += &format!("line {line}\n");
                 // A closed thread does not receive output.
-                let _ = updates.send(TerminalUpdate::Output { text, end }).await;
+                let _ = updates
+                    .send(TerminalUpdate::Output(format!("line {line}\n")))
+                    .await;
             }
             let exit = Exit {
                 code: (!its_end.is_cancelled()).then_some(0),

@@ -166,10 +166,6 @@ impl EventLog for SlowLog {
         self.call(|memory| memory.carried(thread))
     }
 
-    fn carried_threads(&self) -> LogFuture<'_, Vec<(ThreadId, Carried)>> {
-        self.call(|memory| memory.carried_threads())
-    }
-
     fn last_seq(&self, thread: ThreadId) -> LogFuture<'_, Seq> {
         if *self.held.borrow() == Some(thread) {
             return Box::pin(async move {

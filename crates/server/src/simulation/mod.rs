@@ -12,7 +12,6 @@ mod client;
 mod daemon;
 mod dice;
 mod editor;
-mod held;
 mod history;
 mod host;
 mod line;
@@ -44,16 +43,6 @@ fn run(seed: u64) -> Report {
     let _hint = Hint(seed);
     on_paused_clock(async {
         let mut world = World::new(seed).await;
-        world.run(STEPS).await;
-        world.into_report()
-    })
-}
-
-/// Runs one seed with agents that outlive the daemon.
-fn run_surviving(seed: u64) -> Report {
-    let _hint = Hint(seed);
-    on_paused_clock(async {
-        let mut world = World::with_surviving_agents(seed).await;
         world.run(STEPS).await;
         world.into_report()
     })
@@ -160,13 +149,6 @@ fn invariants_hold_for_seeds_100_to_149() {
 #[test]
 fn invariants_hold_for_seeds_150_to_199() {
     run_all(150..200);
-}
-
-#[test]
-fn agents_that_outlive_the_daemon_keep_the_invariants_for_seeds_0_to_49() {
-    for seed in 0..50 {
-        run_surviving(seed);
-    }
 }
 
 #[test]

@@ -31,7 +31,7 @@ pub struct World {
     pub(super) truth: Truth,
     clock: Clock,
     ids: Ids,
-    pub(super) host: ScriptedHost,
+    host: ScriptedHost,
     pub(super) daemon: Daemon,
     pub(super) clients: Vec<Client>,
     pub(super) editors: Vec<Editor>,
@@ -40,8 +40,6 @@ pub struct World {
     pub(super) known: BTreeMap<ThreadId, Vec<Event>>,
     /// The messages that ended connections received.
     pub(super) trace: Vec<String>,
-    /// Whether agents outlive the daemon.
-    pub(super) survives: bool,
     /// The sums of the counters of all daemons of this run.
     happened: BTreeMap<String, f64>,
 }
@@ -57,18 +55,8 @@ pub struct Report {
 impl World {
     /// Starts a daemon on an empty log.
     pub async fn new(seed: u64) -> Self {
-        Self::start(seed, false).await
-    }
-
-    /// Starts a daemon on an empty log, whose agents outlive it. It is often killed.
-    pub async fn with_surviving_agents(seed: u64) -> Self {
-        Self::start(seed, true).await
-    }
-
-    async fn start(seed: u64, survives: bool) -> Self {
         let mut dice = Dice::new(seed);
-        let kind = if survives { "surviving" } else { "sim" };
-        let place = std::env::temp_dir().join(format!("acpd-{kind}-{}-{seed}", std::process::id()));
+        let place = std::env::temp_dir().join(format!("acpd-sim-{}-{seed}", std::process::id()));
         // Removes the files of an earlier run.
         let _ = std::fs::remove_dir_all(&place);
         std::fs::create_dir_all(place.join("work")).unwrap();
@@ -86,7 +74,7 @@ impl World {
         let (clock, ids) = (Clock::starting_at(BEGAN), Ids::Counted(Arc::default()));
         let host = ScriptedHost::new(dice.split());
         let log = SlowLog::new(truth.clone(), dice.split());
-        let daemon = Daemon::start(log, &limits, clock, &ids, &host, (place.as_path(), survives)).await;
+        let daemon = Daemon::start(log, &limits, clock, &ids, &host, &place).await;
         Self {
             dice,
             limits,
@@ -101,7 +89,6 @@ impl World {
             threads: Vec::new(),
             known: BTreeMap::new(),
             trace: Vec::new(),
-            survives,
             happened: BTreeMap::new(),
         }
     }
@@ -126,9 +113,6 @@ impl World {
 
     async fn step(&mut self) {
         self.leave_ended();
-        if self.survives && self.dice.happens(6) {
-            return self.crash().await;
-        }
         if self.dice.happens(25) {
             return self.step_of_editor().await;
         }
@@ -348,11 +332,7 @@ impl World {
 
     /// Shuts the daemon down, and starts the next one.
     pub(super) async fn restart(&mut self) {
-        if self.survives && self.dice.happens(50) {
-            self.daemon.leave().await;
-        } else {
-            self.daemon.stop().await;
-        }
+        self.daemon.stop().await;
         self.come_back().await;
     }
 
@@ -372,8 +352,7 @@ impl World {
             self.leave_editor(0);
         }
         let log = SlowLog::new(self.truth.clone(), self.dice.split());
-        let place = (&*self.place, self.survives);
-        self.daemon = Daemon::start(log, &self.limits, self.clock, &self.ids, &self.host, place).await;
+        self.daemon = Daemon::start(log, &self.limits, self.clock, &self.ids, &self.host, &self.place).await;
     }
 
     /// Adds the counters of a daemon that ends.

@@ -34,12 +34,8 @@ pub(super) struct Held {
     pub wake: OwnedFd,
 }
 
-/// Starts the process. `rules` are those of Landlock. `directory` is the one to start in, if it was passed on.
-pub(super) fn start(
-    start: &Start,
-    rules: Option<OwnedFd>,
-    directory: Option<OwnedFd>,
-) -> Result<Held, ShimError> {
+/// Starts the process. `rules` are those of Landlock.
+pub(super) fn start(start: &Start, rules: Option<OwnedFd>) -> Result<Held, ShimError> {
     let mut command = Command::new(&start.command);
     command
         .args(&start.arguments)
@@ -56,7 +52,6 @@ pub(super) fn start(
             let (terminal, end) = opened.map_err(ShimError::Streams)?;
             let sized = resize(&terminal.master, columns, rows);
             sized.map_err(|error| ShimError::Streams(error.into()))?;
-            type_in(&terminal.master, &start.input).map_err(ShimError::Streams)?;
             (Streams::Terminal(terminal), Some(end))
         }
     };
@@ -68,7 +63,6 @@ pub(super) fn start(
         open_files: start.open_files,
         mark: start.mark,
         terminal,
-        directory,
         rules,
         filter: instructions(&start.filter),
     };
@@ -126,18 +120,6 @@ fn terminal(command: &mut Command, kept: u64) -> io::Result<(Terminal, OwnedFd)>
         .stderr(Stdio::from(end.try_clone()?));
     let kept = Backlog::create(kept)?;
     Ok((Terminal { master, kept }, end))
-}
-
-/// Queues input, of which the system keeps some thousand bytes.
-fn type_in(master: &OwnedFd, mut input: &[u8]) -> io::Result<()> {
-    while !input.is_empty() {
-        match rustix::io::write(master, input) {
-            Ok(written) => input = input.get(written..).unwrap_or_default(),
-            Err(rustix::io::Errno::INTR) => {}
-            Err(error) => return Err(error.into()),
-        }
-    }
-    Ok(())
 }
 
 fn set_nonblocking(end: &OwnedFd) -> rustix::io::Result<()> {

@@ -29,8 +29,6 @@ pub(super) struct Ending {
     /// Numbers of children that have SIGKILL.
     killed: BTreeSet<i32>,
     next_round: Instant,
-    /// The shim ends as well.
-    is_last: bool,
 }
 
 /// What a round has found.
@@ -44,25 +42,18 @@ pub(super) enum Progress {
 
 impl Ending {
     /// Begins: all get SIGTERM, except this group, which has it, and SIGKILL after `grace`.
-    pub fn new(now: Instant, grace: Duration, group: Option<Pid>, is_last: bool) -> Self {
+    pub fn new(now: Instant, grace: Duration, group: Option<Pid>) -> Self {
         Self {
             kill_at: now + grace,
             group,
             asked: BTreeSet::new(),
             killed: BTreeSet::new(),
             next_round: now,
-            is_last,
         }
     }
 
-    /// Returns whether the shim ends as well.
-    pub fn is_last(&self) -> bool {
-        self.is_last
-    }
-
-    /// Kills after `grace` from now on, if that is earlier. With `is_last`, the shim ends in any case.
-    pub fn hasten(&mut self, now: Instant, grace: Duration, is_last: bool) {
-        self.is_last |= is_last;
+    /// Kills after `grace` from now on, if that is earlier.
+    pub fn hasten(&mut self, now: Instant, grace: Duration) {
         self.kill_at = self.kill_at.min(now + grace);
         self.next_round = self.next_round.min(self.kill_at);
     }

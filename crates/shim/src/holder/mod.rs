@@ -11,7 +11,6 @@ mod orphan;
 mod streams;
 mod system;
 
-use std::collections::VecDeque;
 use std::ffi::OsStr;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -20,7 +19,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use acpd_shim::{
-    Channel, Facts, Farewell, Frame, Hello, Moved, Place, Received, ShimError, Start, State, Status, Token,
+    Channel, Facts, Farewell, Frame, Hello, Moved, Place, Received, ShimError, Start, Status, Token,
 };
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{Mode, OFlags};
@@ -42,12 +41,7 @@ const GRACE: Duration = Duration::from_secs(2);
 const MOST_GRACE: Duration = Duration::from_hours(1);
 /// How long the shim does nothing when the system is short of memory or descriptors.
 const PAUSE: Duration = Duration::from_millis(100);
-/// Time between two looks whether a terminal that no process has open was opened again.
-const REOPENED: Duration = Duration::from_millis(100);
-/// Longest text that a daemon adds to the output of a terminal, in bytes.
-const MOST_NOTE_BYTES: usize = 4096;
-/// Reads from a terminal or from stderr whose processes have ended. One reads at least a page, and the system keeps much less than all
-/// of them.
+/// Reads from a terminal whose processes have ended. One reads at least a page, and the system keeps much less than all of them.
 const MOST_LAST_READS: usize = 64;
 
 /// Runs the shim.
@@ -109,13 +103,8 @@ struct Holder {
     token: Token,
     held: Held,
     status: Option<Status>,
-    /// No process has the output open. One may open a terminal again.
     output_ended: bool,
-    /// When to look whether one has.
-    next_look: Option<Instant>,
     attached: Option<Channel>,
-    /// When a daemon has attached, or the last one was lost.
-    changed: Instant,
     /// Frames for the daemon while its end of the connection is full.
     unsent: Vec<Frame>,
     candidates: Candidates,
@@ -139,16 +128,10 @@ impl Holder {
         else {
             return Err(ShimError::Block(invalid()));
         };
-        let mut descriptors = VecDeque::from(descriptors);
-        let block = descriptors
-            .pop_front()
-            .ok_or_else(|| ShimError::Block(invalid()))?;
+        let mut descriptors = descriptors.into_iter();
+        let block = descriptors.next().ok_or_else(|| ShimError::Block(invalid()))?;
+        let rules = descriptors.next();
         let start = Start::of_block(&block).map_err(ShimError::Block)?;
-        let opened = descriptors.pop_back_if(|_| start.opened_directory);
-        if opened.is_none() && start.opened_directory {
-            return Err(ShimError::Block(invalid()));
-        }
-        let rules = descriptors.pop_front();
         let place = Place::open(Path::new(directory), name).map_err(ShimError::Place)?;
         let streams = |error: rustix::io::Errno| ShimError::Streams(error.into());
         let signals = system::signals().map_err(ShimError::Streams)?;
@@ -160,7 +143,7 @@ impl Holder {
         if let Some(mark) = start.shim_mark {
             system::carry(mark);
         }
-        let held = match child::start(&start, rules, opened) {
+        let held = match child::start(&start, rules) {
             Ok(held) => held,
             Err(error) => {
                 let _ = place.remove(inode);
@@ -177,9 +160,7 @@ impl Holder {
             held,
             status: None,
             output_ended: false,
-            next_look: None,
             attached: None,
-            changed: Instant::now(),
             unsent: Vec::new(),
             candidates: Candidates::default(),
             orphan: Orphan::new(Duration::from_secs(start.orphan_secs)),
@@ -257,7 +238,7 @@ impl Holder {
     fn due(&self) -> Option<Instant> {
         let ending = self.ending.as_ref().map(Ending::due);
         let orphan = self.orphan.due().filter(|_| self.ending.is_none());
-        let due = [self.candidates.due(), ending, orphan, self.next_look];
+        let due = [self.candidates.due(), ending, orphan];
         due.into_iter().flatten().min()
     }
 
@@ -281,16 +262,9 @@ impl Holder {
 
     fn pass_time(&mut self, now: Instant) {
         self.candidates.expire(now);
-        if self.next_look.is_some_and(|look| look <= now) {
-            // Without a process, none opens the terminal.
-            self.next_look = None;
-            if !self.reap() {
-                self.move_output();
-            }
-        }
         let (place, inode) = (&self.place, self.inode);
         if self.ending.is_none() && self.orphan.is_over(now, || is_reachable(place, inode)) {
-            self.end(GRACE, now, true);
+            self.end(GRACE, now);
         }
         if self.ending.is_none() {
             return;
@@ -299,16 +273,9 @@ impl Holder {
         if let Some(ending) = &mut self.ending
             && let Progress::Over(left) = ending.proceed(now, is_childless)
         {
-            let is_last = ending.is_last();
             self.move_rest();
-            self.keep_last_errors();
-            if is_last {
-                self.leave_rest();
-                self.left = Some(left);
-            } else {
-                self.ending = None;
-                self.send(Frame::Swept(left));
-            }
+            self.leave_rest();
+            self.left = Some(left);
         }
     }
 
@@ -320,7 +287,7 @@ impl Holder {
                 Signalled::Child => {
                     self.reap();
                 }
-                Signalled::End => self.end(GRACE, Instant::now(), true),
+                Signalled::End => self.end(GRACE, Instant::now()),
                 Signalled::Ignored => {}
             }
         }
@@ -347,11 +314,6 @@ impl Holder {
             };
             self.status = Some(status);
             self.send(Frame::Exited(status));
-            if self.output_ended && self.is_terminal() {
-                // It may have opened the terminal again since the last look. The end of its output is reported behind its own.
-                self.output_ended = false;
-                self.move_output();
-            }
         }
     }
 
@@ -363,20 +325,15 @@ impl Holder {
         }
     }
 
-    /// Ends the process and its descendants, and the shim itself if this is the last.
-    fn end(&mut self, grace: Duration, now: Instant, is_last: bool) {
+    fn end(&mut self, grace: Duration, now: Instant) {
         let grace = grace.min(MOST_GRACE);
         if let Some(ending) = &mut self.ending {
-            ending.hasten(now, grace, is_last);
+            ending.hasten(now, grace);
             return;
         }
-        // Without a grace there is only SIGKILL: which of two signals ends a process would be chance.
-        let asks = !grace.is_zero();
-        if asks {
-            self.signal(Signal::TERM);
-        }
-        let group = (asks && self.status.is_none()).then_some(self.held.pid);
-        self.ending = Some(Ending::new(now, grace, group, is_last));
+        self.signal(Signal::TERM);
+        let group = self.status.is_none().then_some(self.held.pid);
+        self.ending = Some(Ending::new(now, grace, group));
     }
 
     // The streams.
@@ -390,51 +347,22 @@ impl Holder {
         let is_detached = self.is_detached();
         match self.held.streams.move_output(is_detached) {
             Ok(Moved::Bytes(_)) => {
-                self.reopen();
                 self.wake();
                 return true;
             }
-            Ok(Moved::Nothing) => self.reopen(),
-            Ok(Moved::Full) => {}
-            Ok(Moved::Ended) => self.end_output(),
+            Ok(Moved::Full | Moved::Nothing) => {}
+            Ok(Moved::Ended) => {
+                self.output_ended = true;
+                if self.held.streams.copies() {
+                    let head = self.held.streams.head().unwrap_or_default();
+                    self.send(Frame::OutputEnded(head));
+                    self.wake();
+                }
+            }
             // Memory is short. Bytes that were not moved are still in the pipe.
             Err(_) => std::thread::sleep(PAUSE),
         }
         false
-    }
-
-    fn is_terminal(&self) -> bool {
-        matches!(self.held.streams, Streams::Terminal(_))
-    }
-
-    /// A process has the output open.
-    fn reopen(&mut self) {
-        self.output_ended = false;
-        self.next_look = None;
-    }
-
-    /// No process has the output open. The daemon learns so once, and again after the process has ended: before, it may open a
-    /// terminal again.
-    fn end_output(&mut self) {
-        let is_known = std::mem::replace(&mut self.output_ended, true);
-        if self.is_terminal() {
-            self.next_look = Instant::now().checked_add(REOPENED);
-        }
-        if self.held.streams.copies() && !is_known {
-            let head = self.held.streams.head().unwrap_or_default();
-            self.send(Frame::OutputEnded(head));
-            self.wake();
-        }
-    }
-
-    /// Adds a daemon's text to the output of a terminal. Returns whether that was possible.
-    fn note(&mut self, text: Option<&OwnedFd>) -> bool {
-        let mut buffer = [0; MOST_NOTE_BYTES];
-        let read = text.and_then(|text| rustix::io::pread(text, &mut buffer, 0).ok());
-        let text = buffer.get(..read.unwrap_or_default()).unwrap_or_default();
-        let is_noted = self.held.streams.note(text).unwrap_or(false);
-        self.wake();
-        is_noted
     }
 
     fn wake(&self) {
@@ -446,16 +374,6 @@ impl Holder {
         if self.held.streams.keep_errors().is_err() {
             // Memory is short. The process must not fail for that, so some of its lines are lost.
             std::thread::sleep(PAUSE);
-        }
-    }
-
-    /// Keeps the last words of the processes, which may say why they ended.
-    fn keep_last_errors(&mut self) {
-        for _ in 0..MOST_LAST_READS {
-            // An error loses them, as it does before.
-            if !self.held.streams.keep_errors().unwrap_or(false) {
-                return;
-            }
         }
     }
 
@@ -476,7 +394,7 @@ impl Holder {
             Streams::Terminal(_) => MOST_LAST_READS,
         };
         for _ in 0..most {
-            if (self.output_ended && !self.is_terminal()) || !self.move_output() {
+            if self.output_ended || !self.move_output() {
                 return;
             }
         }
@@ -502,12 +420,8 @@ impl Holder {
         if self.is_detached() {
             return;
         }
-        // Each is sent once to a daemon, but for refusals, and ends of the output of a terminal: the last one counts.
+        // Each is sent once to a daemon, but for refusals.
         let is_repeated = matches!(frame, Frame::Refused(_)) && !self.unsent.is_empty();
-        if matches!(frame, Frame::OutputEnded(_)) {
-            self.unsent
-                .retain(|waiting| !matches!(waiting, Frame::OutputEnded(_)));
-        }
         if !is_repeated {
             self.unsent.push(frame);
         }
@@ -532,7 +446,7 @@ impl Holder {
     fn receive(&mut self) {
         while let Some(channel) = &self.attached {
             match channel.receive() {
-                Ok(Some(received)) => self.obey(received.frame, &received.descriptors),
+                Ok(Some(received)) => self.obey(received.frame),
                 Ok(None) => self.detach(),
                 Err(error) if error.kind() == io::ErrorKind::InvalidData => self.send(Frame::Refused(0)),
                 Err(_) => return,
@@ -540,7 +454,7 @@ impl Holder {
         }
     }
 
-    fn obey(&mut self, frame: Frame, descriptors: &[OwnedFd]) {
+    fn obey(&mut self, frame: Frame) {
         match frame {
             Frame::Ack(cursor) => {
                 // A cursor that cannot be is left out: the ring stays as full as it is.
@@ -566,13 +480,7 @@ impl Holder {
                     None => self.send(Frame::Refused(frame.kind())),
                 }
             }
-            Frame::End(grace) => self.end(Duration::from_millis(grace), Instant::now(), true),
-            Frame::Sweep(grace) => self.end(Duration::from_millis(grace), Instant::now(), false),
-            Frame::Note => {
-                if !self.note(descriptors.first()) {
-                    self.send(Frame::Refused(frame.kind()));
-                }
-            }
+            Frame::End(grace) => self.end(Duration::from_millis(grace), Instant::now()),
             // The daemon moves nothing any more.
             Frame::Bye(_) => self.detach(),
             Frame::Hello(_)
@@ -581,9 +489,6 @@ impl Holder {
             | Frame::Start
             | Frame::OutputEnded(_)
             | Frame::Refused(_)
-            | Frame::Swept(_)
-            | Frame::Look
-            | Frame::State(_)
             | Frame::Unknown(_) => self.send(Frame::Refused(frame.kind())),
         }
     }
@@ -603,11 +508,6 @@ impl Holder {
             return;
         };
         let farewell = match frame {
-            Frame::Look => {
-                // The one that asks is gone, or reads it.
-                let _ = channel.send(&Frame::State(self.state()), &[]);
-                return;
-            }
             Frame::Attach { token, cursor } if token.matches(self.token) => {
                 // A daemon that was killed may have left frames, and is not attached any more.
                 self.receive();
@@ -620,24 +520,6 @@ impl Holder {
         };
         // The connection is closed in any case.
         let _ = channel.send(&Frame::Bye(farewell), &[]);
-    }
-
-    fn state(&self) -> State {
-        let unread = match &self.held.streams {
-            Streams::Pipes(pipes) => {
-                let head = pipes.ring.head(pipes.tail).unwrap_or(pipes.tail);
-                head.saturating_sub(pipes.tail)
-            }
-            Streams::Terminal(_) => 0,
-        };
-        State {
-            process: u32::try_from(self.held.pid.as_raw_pid()).unwrap_or_default(),
-            is_attached: self.attached.is_some(),
-            has_ended: self.status.is_some(),
-            is_terminal: matches!(self.held.streams, Streams::Terminal(_)),
-            secs: self.changed.elapsed().as_secs(),
-            unread,
-        }
     }
 
     /// Prepares the streams for a daemon whose log has this cursor.
@@ -660,7 +542,7 @@ impl Holder {
             process: u32::try_from(self.held.pid.as_raw_pid()).unwrap_or_default(),
             facts: Facts {
                 copies: self.held.streams.copies(),
-                is_terminal: self.is_terminal(),
+                is_terminal: matches!(self.held.streams, Streams::Terminal(_)),
                 has_stdin,
                 output_ended: self.output_ended,
             },
@@ -671,7 +553,6 @@ impl Holder {
             Ok(()) => {
                 self.held.streams.pass_journal();
                 self.attached = Some(channel);
-                self.changed = Instant::now();
                 self.orphan.found();
             }
             Err(error) => {
@@ -686,7 +567,6 @@ impl Holder {
     /// Continues without a daemon: sends the whole lines of its journal, and moves output from now on.
     fn detach(&mut self) {
         self.attached = None;
-        self.changed = Instant::now();
         self.unsent.clear();
         self.orphan.lost(Instant::now());
         self.held.streams.inherit_journal();

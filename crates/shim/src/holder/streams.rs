@@ -125,19 +125,15 @@ impl Streams {
         }
     }
 
-    /// Keeps what has arrived on stderr. Returns whether there was some.
-    pub fn keep_errors(&mut self) -> io::Result<bool> {
-        let Self::Pipes(pipes) = self else {
-            return Ok(false);
-        };
-        let Some(stderr) = &pipes.stderr else {
-            return Ok(false);
-        };
-        let kept = keep(stderr, &mut pipes.errors)?;
-        if kept == Kept::Ended {
+    /// Keeps what has arrived on stderr.
+    pub fn keep_errors(&mut self) -> io::Result<()> {
+        if let Self::Pipes(pipes) = self
+            && let Some(stderr) = &pipes.stderr
+            && keep(stderr, &mut pipes.errors)? == Kept::Ended
+        {
             pipes.stderr = None;
         }
-        Ok(matches!(kept, Kept::Bytes(_)))
+        Ok(())
     }
 
     /// The attached daemon has stored all output before this byte, so the ring may overwrite it. `false` if that cannot be.
@@ -236,14 +232,6 @@ impl Streams {
             if !pipes.copies {
                 pipes.stdin = None;
             }
-        }
-    }
-
-    /// Makes this text a part of a terminal's output. Returns whether it is one.
-    pub fn note(&mut self, text: &[u8]) -> io::Result<bool> {
-        match self {
-            Self::Pipes(_) => Ok(false),
-            Self::Terminal(terminal) => terminal.kept.push(text).map(|()| true),
         }
     }
 

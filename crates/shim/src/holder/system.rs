@@ -93,8 +93,6 @@ pub(super) struct Steps {
     pub mark: Option<u64>,
     /// The terminal that becomes the controlling one.
     pub terminal: Option<OwnedFd>,
-    /// The directory to start in, if it is not the one that was entered by its path.
-    pub directory: Option<OwnedFd>,
     /// Landlock rules.
     pub rules: Option<OwnedFd>,
     /// Instructions of a filter.
@@ -135,9 +133,6 @@ impl Steps {
         if let Some(terminal) = &self.terminal {
             rustix::process::ioctl_tiocsctty(terminal)?;
             ignore_hangup();
-        }
-        if let Some(directory) = &self.directory {
-            rustix::process::fchdir(directory)?;
         }
         if let Some(rules) = &self.rules {
             confine(rules)?;

@@ -4,7 +4,6 @@
 
 mod attaching;
 mod ending;
-mod looking;
 mod support;
 mod survival;
 mod terminals;

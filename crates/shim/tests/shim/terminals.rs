@@ -2,17 +2,12 @@
 
 #![allow(clippy::unwrap_used, reason = "what helps a test fails by panicking")]
 
-use std::ffi::OsStr;
-use std::fs::File;
-use std::os::fd::AsFd;
-use std::path::Path;
 use std::time::Duration;
 
-use acpd_shim::{Attached, News, Start, Starting, Status, StreamKind, Terminal};
+use acpd_shim::{Attached, News, Status, StreamKind, Terminal};
 
 use crate::support::{
-    NAME, PATIENCE, TOKEN, connect, directory, end, start, token, until, wait_for_exit, wait_for_news,
-    wait_readable, with_streams, with_token,
+    TOKEN, connect, directory, end, start, wait_for_exit, wait_for_news, wait_readable, with_streams,
 };
 
 const KEPT: u64 = 10_000;
@@ -93,98 +88,4 @@ fn a_terminal_that_always_has_output_ends() {
     attached.end(Duration::ZERO).unwrap();
     wait_for_news(&mut attached, News::Ended { left: 0 });
     wait_for_exit(&mut shim);
-}
-
-/// Waits until the output has ended.
-fn wait_for_end(attached: &mut Attached<Terminal>) {
-    while !attached.streams().has_ended() {
-        if attached.receive().unwrap().is_none() {
-            wait_readable(&[attached.control()]);
-        }
-    }
-}
-
-#[test]
-fn a_sweep_ends_all_processes_and_the_shim_stays_with_the_output() {
-    let here = directory();
-    let token = token();
-    let script = "(setsid sleep $0 &); trap '' TERM; sleep $0 & echo up; read line; sleep $0; sleep $0";
-    let (mut attached, shim) =
-        start::<Terminal>(here.path(), &with_streams(script, &token, STREAMS)).unwrap();
-    shown(&attached, |text| text == "up\r\n");
-    until("all run", || with_token(&token) >= 3);
-    attached.sweep(Duration::from_mins(10)).unwrap();
-    // A later one may only shorten the time.
-    attached.sweep(Duration::ZERO).unwrap();
-    wait_for_news(&mut attached, News::Swept { left: 0 });
-    assert_eq!(attached.status(), Some(Status::Signalled(9)));
-    assert_eq!(with_token(&token), 0);
-    drop(attached);
-    let mut attached: Attached<Terminal> = connect(here.path(), TOKEN, 0).unwrap();
-    assert_eq!(attached.status(), Some(Status::Signalled(9)));
-    shown(&attached, |text| text == "up\r\n");
-    wait_for_end(&mut attached);
-    // There is nothing left to end.
-    attached.sweep(Duration::ZERO).unwrap();
-    wait_for_news(&mut attached, News::Swept { left: 0 });
-    end(attached, shim);
-}
-
-#[test]
-fn a_note_is_a_part_of_the_output() {
-    let here = directory();
-    let (first, shim) =
-        start::<Terminal>(here.path(), &with_streams("echo up; read line", "", STREAMS)).unwrap();
-    shown(&first, |text| text == "up\r\n");
-    first.note(b"[a note]\r\n").unwrap();
-    first.note(b"").unwrap();
-    drop(first);
-    let second: Attached<Terminal> = connect(here.path(), TOKEN, 0).unwrap();
-    shown(&second, |text| text == "up\r\n[a note]\r\n");
-    let long = [b'x'; 5000];
-    second.note(&long).unwrap();
-    shown(&second, |text| text.len() == 14 + 4096);
-    end(second, shim);
-}
-
-#[test]
-fn a_terminal_begins_with_input_and_in_an_opened_directory() {
-    let here = directory();
-    let work = here.path().join("work");
-    std::fs::create_dir(&work).unwrap();
-    let opened = File::open(&work).unwrap();
-    std::fs::rename(&work, here.path().join("moved")).unwrap();
-    let start = Start {
-        // An end of input for each program that reads.
-        input: vec![4, 4],
-        ..with_streams("cat; cat; touch made; read line", "", STREAMS)
-    };
-    let binary = Path::new(env!("CARGO_BIN_EXE_acpd-shim"));
-    let name = OsStr::new(NAME);
-    let (starting, shim) =
-        Starting::spawn_in(binary, here.path(), name, &start, None, Some(opened.as_fd())).unwrap();
-    let attached: Attached<Terminal> = starting.welcomed(PATIENCE).unwrap();
-    until("it is made in the directory", || {
-        here.path().join("moved/made").exists()
-    });
-    end(attached, shim);
-}
-
-#[test]
-fn a_terminal_that_no_process_has_open_may_be_opened_again() {
-    let here = directory();
-    let script = "echo up; exec > /dev/null 2>&1 < /dev/null; until [ -e $0 ]; do sleep 0.01; done; echo late > /dev/tty; exit 4";
-    let go = here.path().join("go");
-    let (mut attached, shim) =
-        start::<Terminal>(here.path(), &with_streams(script, go.to_str().unwrap(), STREAMS)).unwrap();
-    wait_for_end(&mut attached);
-    drop(attached);
-    let mut attached: Attached<Terminal> = connect(here.path(), TOKEN, 0).unwrap();
-    assert!(attached.streams().has_ended());
-    std::fs::write(go, "").unwrap();
-    // The end of before is out of date once the process has ended.
-    wait_for_news(&mut attached, News::Exited(Status::Exited(4)));
-    wait_for_end(&mut attached);
-    shown(&attached, |text| text == "up\r\nlate\r\n");
-    end(attached, shim);
 }

@@ -100,21 +100,6 @@ test("a daemon that is stopped and started is followed on, and asks again", asyn
   seen.assertWhole();
 });
 
-test("a reader that begins while the daemon stops is followed on by the next one", async (t) => {
-  const daemon = await Daemon.start(t);
-  const client = await daemon.client();
-  const threadId = await daemon.thread(client);
-  const waiting = become(client, "waiting");
-  const stopped = daemon.kill("SIGTERM");
-  const seen = new Seen(client, threadId);
-  await Promise.all([stopped, waiting]);
-  await daemon.launch();
-  await client.ready();
-  const { turn } = await client.call("turn/start", { threadId, text: "say back" });
-  assert.equal((await seen.turn(turn.id)).status, "completed");
-  seen.assertWhole();
-});
-
 test("a turn that is started again with its own id is one turn", async (t) => {
   const daemon = await Daemon.start(t);
   const client = await daemon.client();

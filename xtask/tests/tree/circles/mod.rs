@@ -16,7 +16,7 @@ use self::graph::Graph;
 use self::rust::Crate;
 
 /// The crates of the product.
-const PRODUCT: [&str; 20] = [
+const PRODUCT: [&str; 19] = [
     "acp-check",
     "acpd",
     "catalog",
@@ -34,7 +34,6 @@ const PRODUCT: [&str; 20] = [
     "scripted-agent",
     "server",
     "shim",
-    "shim-binary",
     "traces",
     "web",
 ];
@@ -58,7 +57,7 @@ const REASONS: &[(&str, &str, &str)] = &[
     (
         "proto",
         "agent/connection.rs",
-        "`AgentConnection` has a file for what opens it, one for the halves of its updates, and two for its memo",
+        "`AgentConnection` has a file for what opens it, and one for the halves of its updates",
     ),
     (
         "proto",
@@ -114,11 +113,6 @@ const REASONS: &[(&str, &str, &str)] = &[
         "runtime",
         "agent/sandbox/mod.rs",
         "`SandboxState` has a file for each thing that is asked of it",
-    ),
-    (
-        "runtime",
-        "host/callbacks.rs",
-        "`Callbacks` has a file for the commands on terminals, with what it holds of them",
     ),
     (
         "runtime",

@@ -1,12 +1,11 @@
 use super::*;
 
 fn pipe() -> Pipe {
-    let purpose = Purpose {
+    let mut pipe = Pipe::new(Purpose {
         agent: Some("a".into()),
         cwd: None,
         thread: None,
-    };
-    let mut pipe = Pipe::new(purpose, "k".to_owned());
+    });
     pipe.attached();
     outputs(&mut pipe);
     pipe
@@ -19,7 +18,6 @@ fn outputs(pipe: &mut Pipe) -> Vec<String> {
             Output::ToEditor(text) => format!("< {text}"),
             Output::ToDaemon(text) => format!("> {text}"),
             Output::Say(text) | Output::Fail(text) => format!("! {text}"),
-            Output::Reconnect => "reconnect".to_owned(),
         })
         .collect()
 }
@@ -113,7 +111,7 @@ fn a_prompt_is_taken_up_again_and_what_was_shown_is_not_shown_again() {
     assert_eq!(
         outputs(&mut pipe),
         Vec::<String>::new(),
-        "it is not known yet how it ends"
+        "nobody knows yet how it ends"
     );
     assert!(pipe.is_awaited());
     let written = reconnect(&mut pipe);
@@ -140,7 +138,7 @@ fn a_request_with_an_unknown_fate_is_an_error_and_an_idempotent_one_is_retried()
     let list = request(4, "session/list", "s");
     for line in [
         request(2, "session/set_mode", "s"),
-        request(3, "session/prompt", "unknown"),
+        request(3, "session/prompt", "s"),
         list.clone(),
     ] {
         pipe.handle_editor_message(line);
@@ -159,116 +157,6 @@ fn a_request_with_an_unknown_fate_is_an_error_and_an_idempotent_one_is_retried()
     resumed(&mut pipe, 1);
     pipe.handle_daemon_message(mark(r#""seq":5,"live":true"#));
     assert_eq!(outputs(&mut pipe), [format!("> {list}")]);
-}
-
-/// Returns the refusal of a request that the daemon has not begun.
-fn overloaded(id: &str, message: &str) -> String {
-    format!(
-        r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":-32603,"message":"{message}","data":{{"acpd":{{"code":"overloaded"}}}}}}}}"#
-    )
-}
-
-/// Returns what the daemon receives of a prompt: its name, then the prompt.
-fn named(id: u64, number: u64) -> [String; 2] {
-    [
-        format!(r#"> {{"jsonrpc":"2.0","method":"_acpd/prompt","params":{{"name":"acp:pipe-k:{number}"}}}}"#),
-        format!("> {}", request(id, "session/prompt", "s")),
-    ]
-}
-
-/// The daemon was killed before it read them: the ids do not say which came first.
-#[test]
-fn prompts_that_are_not_in_the_log_are_sent_again_in_their_order() {
-    let mut pipe = with_session();
-    for id in [9, 10] {
-        pipe.handle_editor_message(request(id, "session/prompt", "s"));
-    }
-    let first: Vec<_> = [named(9, 3), named(10, 4)].into_iter().flatten().collect();
-    assert_eq!(outputs(&mut pipe), first);
-    pipe.lost();
-    let written = reconnect(&mut pipe);
-    let claims = r#""prompts":[{"id":10,"thread":"s","name":"acp:pipe-k:4"},{"id":9,"thread":"s","name":"acp:pipe-k:3"}]"#;
-    assert!(written.contains(claims), "{written}");
-    resumed(&mut pipe, 1);
-    for id in ["10", "9"] {
-        pipe.handle_daemon_message(overloaded(id, "the prompt did not reach its thread"));
-    }
-    assert_eq!(outputs(&mut pipe), [""; 0], "the session is not there yet");
-    pipe.handle_daemon_message(mark(r#""seq":5,"live":true"#));
-    assert_eq!(outputs(&mut pipe), first);
-    // A refusal of what was sent on this connection is the editor's.
-    let full = overloaded("9", "too many prompts wait");
-    pipe.handle_daemon_message(full.clone());
-    assert_eq!(outputs(&mut pipe), [format!("< {full}")]);
-    // The next loss concerns the other one alone, under the same name.
-    pipe.lost();
-    let written = reconnect(&mut pipe);
-    let claims = r#""prompts":[{"id":10,"thread":"s","name":"acp:pipe-k:4"}]"#;
-    assert!(written.contains(claims), "{written}");
-    resumed(&mut pipe, 2);
-    pipe.handle_daemon_message(mark(r#""seq":5,"live":true"#));
-    pipe.handle_daemon_message(overloaded("10", "the prompt did not reach its thread"));
-    assert_eq!(outputs(&mut pipe), named(10, 4), "also behind the mark");
-}
-
-#[test]
-fn requests_that_a_stopping_daemon_refuses_are_left_to_the_next_one() {
-    let mut pipe = with_session();
-    let list = request(3, "session/list", "s");
-    for line in [
-        request(2, "session/prompt", "s"),
-        list.clone(),
-        request(4, "session/set_mode", "s"),
-    ] {
-        pipe.handle_editor_message(line);
-    }
-    outputs(&mut pipe);
-    for id in ["2", "3", "4"] {
-        pipe.handle_daemon_message(overloaded(id, "the daemon is stopping"));
-    }
-    let refused = outputs(&mut pipe);
-    assert!(
-        matches!(&refused[..], [one] if one.starts_with(r#"< {"jsonrpc":"2.0","id":4,"#)),
-        "{refused:?}"
-    );
-    pipe.lost();
-    assert_eq!(outputs(&mut pipe), [""; 0]);
-    // The next attempts reach the same daemon.
-    pipe.attached();
-    pipe.handle_daemon_message(overloaded(HELLO, "the daemon is stopping"));
-    assert_eq!(outputs(&mut pipe).pop().as_deref(), Some("reconnect"));
-    pipe.lost();
-    reconnect(&mut pipe);
-    pipe.handle_daemon_message(overloaded("\"acpd-pipe-1\"", "the daemon is stopping"));
-    assert_eq!(outputs(&mut pipe), ["reconnect"]);
-    pipe.lost();
-    reconnect(&mut pipe);
-    resumed(&mut pipe, 2);
-    pipe.handle_daemon_message(overloaded("2", "the prompt did not reach its thread"));
-    pipe.handle_daemon_message(mark(r#""seq":5,"live":true"#));
-    let [name, prompt] = named(2, 3);
-    assert_eq!(outputs(&mut pipe), [name, prompt, format!("> {list}")]);
-}
-
-#[test]
-fn the_ids_of_requests_of_agents_continue_on_the_next_connection() {
-    let mut pipe = with_session();
-    let call = |number: u64| {
-        format!(
-            r#"{{"jsonrpc":"2.0","id":"call_{number}","method":"fs/read_text_file","params":{{"sessionId":"s"}}}}"#
-        )
-    };
-    pipe.lost();
-    assert!(!reconnect(&mut pipe).contains("calls"));
-    resumed(&mut pipe, 1);
-    for number in [1, 2] {
-        pipe.handle_daemon_message(call(number));
-    }
-    pipe.handle_daemon_message(mark(r#""seq":5,"live":true"#));
-    outputs(&mut pipe);
-    pipe.lost();
-    let written = reconnect(&mut pipe);
-    assert!(written.contains(r#""calls":2,"#), "{written}");
 }
 
 #[test]
@@ -294,59 +182,6 @@ fn a_question_is_put_once_and_taken_back_when_it_is_over() {
         outputs(&mut pipe),
         [cancel.to_owned(), format!("< {}", question("q3"))]
     );
-}
-
-/// The daemon was killed before it stored the answer.
-#[test]
-fn an_answer_that_is_lost_is_given_again() {
-    let mut pipe = with_session();
-    let question = |id: &str| {
-        format!(
-            r#"{{"jsonrpc":"2.0","id":"{id}","method":"session/request_permission","params":{{"sessionId":"s"}}}}"#
-        )
-    };
-    let answer = |id: &str, kind: &str| format!(r#"{{"jsonrpc":"2.0","id":"{id}",{kind}}}"#);
-    let allowed = r#""result":{"outcome":{"outcome":"selected","optionId":"yes"}}"#;
-    let failed = r#""error":{"code":-32603,"message":"the editor failed"}"#;
-    for (id, kind) in [
-        ("q1", allowed),
-        ("q2", allowed),
-        ("q3", failed),
-        ("call_1", allowed),
-    ] {
-        pipe.handle_daemon_message(question(id));
-        pipe.handle_editor_message(answer(id, kind));
-    }
-    // On the same connection, the daemon knows the answer.
-    pipe.handle_daemon_message(question("q2"));
-    assert_eq!(outputs(&mut pipe).pop(), Some(format!("< {}", question("q2"))));
-    pipe.handle_editor_message(answer("q2", allowed));
-    outputs(&mut pipe);
-    pipe.lost();
-    // The next connection breaks at once.
-    reconnect(&mut pipe);
-    pipe.lost();
-    reconnect(&mut pipe);
-    resumed(&mut pipe, 2);
-    pipe.handle_daemon_message(mark(r#""seq":5,"open":["q1","q3"]"#));
-    for id in ["q1", "q3", "call_1"] {
-        pipe.handle_daemon_message(question(id));
-    }
-    assert_eq!(
-        outputs(&mut pipe),
-        [
-            format!("> {}", answer("q1", allowed)),
-            format!("< {}", question("q3")),
-            format!("< {}", question("call_1")),
-        ]
-    );
-    // The editor decides about what is asked later.
-    pipe.handle_daemon_message(mark(r#""seq":5,"live":true"#));
-    for id in ["q1", "q2"] {
-        pipe.handle_daemon_message(question(id));
-    }
-    let asked = [question("q1"), question("q2")].map(|text| format!("< {text}"));
-    assert_eq!(outputs(&mut pipe), asked);
 }
 
 #[test]

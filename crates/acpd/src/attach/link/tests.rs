@@ -201,12 +201,12 @@ async fn a_first_thread_without_a_response_is_an_error_that_says_why() {
     let (client, mut pipes) = scripted();
     let script = async {
         let mut server = Server::accept(&mut pipes, true).await;
-        server.refuse_for_now("thread/resume", "storage").await;
+        server.refuse_for_now("thread/resume", "overloaded").await;
         server
     };
     let (_server, opened) = tokio::join!(script, Link::open(client, "t"));
     let error = opened.map(drop).expect_err("it is refused");
-    assert!(error.is_retryable() && error.code() == "storage", "{error:?}");
+    assert!(error.is_retryable() && error.code() == "overloaded", "{error:?}");
     // The connection is lost before the response.
     let (client, mut pipes) = scripted();
     let script = async {
@@ -225,7 +225,7 @@ async fn a_refusal_for_now_of_a_later_thread_is_reported() {
     let (mut link, mut server) = linked(&mut pipes, client).await;
     link.follow(1, "busy".to_owned()).expect("there is room");
     let script = async {
-        server.refuse_for_now("thread/resume", "storage").await;
+        server.refuse_for_now("thread/resume", "overloaded").await;
         server
     };
     let (_server, news) = tokio::join!(script, next(&mut link, 1));

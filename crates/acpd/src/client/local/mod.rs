@@ -187,7 +187,7 @@ fn start(settings: &Settings, options: &[String]) -> anyhow::Result<Child> {
         .open(log_path(settings))
         .with_context(|| format!("{} cannot be opened", log_path(settings).display()))
         .map_err(|error| Exit::Unreachable.error(explained(error, data_dir).to_string()))?;
-    let mut command = lifetime::command(&own_program()?);
+    let mut command = std::process::Command::new(own_program()?);
     command.arg("serve").args(options).arg("--data-dir").arg(data_dir);
     command.env(LOG_FILE, log_path(settings));
     if !options.iter().any(|option| option == "--listen")

@@ -46,14 +46,9 @@ mod linux {
             Ok(Self(pidfd_open(pid, PidfdFlags::empty())?))
         }
 
-        /// Asks the daemon to stop as its configuration says.
+        /// Asks the process to stop.
         pub fn terminate(&self) -> io::Result<()> {
             Ok(pidfd_send_signal(&self.0, Signal::TERM)?)
-        }
-
-        /// Asks the daemon to stop, and to end all that it runs.
-        pub fn interrupt(&self) -> io::Result<()> {
-            Ok(pidfd_send_signal(&self.0, Signal::INT)?)
         }
 
         /// Waits for the end of the process. Returns whether it ended within this time.
@@ -85,14 +80,9 @@ mod other {
             Ok(Self(pid))
         }
 
-        /// Asks the daemon to stop as its configuration says.
+        /// Asks the process to stop.
         pub fn terminate(&self) -> io::Result<()> {
             Ok(kill_process(self.0, Signal::TERM)?)
-        }
-
-        /// Asks the daemon to stop, and to end all that it runs.
-        pub fn interrupt(&self) -> io::Result<()> {
-            Ok(kill_process(self.0, Signal::INT)?)
         }
 
         /// Waits for the end of the process. Returns whether it ended within this time.

@@ -1,7 +1,6 @@
 //! Calls of launchctl.
 
 use std::io::ErrorKind;
-use std::path::PathBuf;
 use std::process::{Command, Output};
 
 use anyhow::{Context, bail, ensure};
@@ -52,20 +51,6 @@ pub fn runs(pid: Pid) -> bool {
     })
 }
 
-/// Returns the program that the job starts.
-pub fn program() -> Option<PathBuf> {
-    let output = launchctl(&["print", &target()]).ok()?;
-    program_of(&String::from_utf8_lossy(&output.stdout))
-}
-
-/// Returns the program that `launchctl print` shows.
-fn program_of(text: &str) -> Option<PathBuf> {
-    let path = text
-        .lines()
-        .find_map(|line| line.trim().strip_prefix("program = "))?;
-    Some(PathBuf::from(path)).filter(|path| path.is_absolute())
-}
-
 /// Returns the process that `launchctl print` shows.
 fn pid_of(text: &str) -> Option<Pid> {
     let pid = text.lines().find_map(|line| line.trim().strip_prefix("pid = "))?;
@@ -82,8 +67,5 @@ mod tests {
         assert_eq!(pid_of(text), Pid::from_raw(7));
         assert_eq!(pid_of("\tstate = not running\n"), None);
         assert_eq!(pid_of("pid = many\n"), None);
-        let text = "gui/501/acpd = {\n\tprogram = /opt/my tools/acpd\n}\n";
-        assert_eq!(program_of(text), Some("/opt/my tools/acpd".into()));
-        assert_eq!(program_of(""), None);
     }
 }

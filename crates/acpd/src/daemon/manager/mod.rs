@@ -7,7 +7,6 @@ pub mod launchd;
 mod systemd;
 
 use std::fmt;
-use std::path::PathBuf;
 use std::time::Duration;
 
 use rustix::process::Pid;
@@ -32,14 +31,6 @@ impl Service {
         }
         let (scope, unit) = systemd::unit_of(pid)?;
         Some(Self::Unit(scope, unit))
-    }
-
-    /// Returns the program that the service starts; `None` if its manager does not say it.
-    pub fn program(&self) -> Option<PathBuf> {
-        match self {
-            Self::Unit(scope, unit) => scope.program(unit),
-            Self::Job => launchd::program(),
-        }
     }
 
     /// Stops the service, whose daemon is this process.

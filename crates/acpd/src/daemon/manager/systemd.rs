@@ -81,14 +81,6 @@ impl Scope {
         Ok(())
     }
 
-    /// Returns the program that a unit starts.
-    pub fn program(self, unit: &str) -> Option<PathBuf> {
-        let output = self
-            .systemctl(&["show", "--property=ExecStart", "--value", unit])
-            .ok()?;
-        program_in(&String::from_utf8_lossy(&output.stdout))
-    }
-
     /// Returns whether this is the main process of the unit.
     fn runs(self, unit: &str, pid: Pid) -> bool {
         let question = ["show", "--property=MainPID", "--value", unit];
@@ -98,13 +90,6 @@ impl Scope {
         let answer = String::from_utf8_lossy(&output.stdout);
         answer.trim().parse().ok().and_then(Pid::from_raw) == Some(pid)
     }
-}
-
-/// Returns the program in what `systemctl show` says about `ExecStart`: `{ path=/usr/bin/acpd ; argv[]=… }`.
-fn program_in(answer: &str) -> Option<PathBuf> {
-    let (_, rest) = answer.split_once("path=")?;
-    let path = PathBuf::from(rest.split(" ;").next()?.trim_end());
-    path.is_absolute().then_some(path)
 }
 
 /// Returns the unit whose main process this is.
@@ -139,16 +124,6 @@ fn unit_in(groups: &str) -> Option<(Scope, String)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_program_of_a_unit_is_read() {
-        let answer =
-            "{ path=/opt/my tools/acpd ; argv[]=/opt/my tools/acpd serve ; ignore_errors=no ; pid=7 }\n";
-        assert_eq!(program_in(answer), Some("/opt/my tools/acpd".into()));
-        for none in ["", "0\n", "{ path=acpd ; }", "path="] {
-            assert_eq!(program_in(none), None, "{none}");
-        }
-    }
 
     #[test]
     fn the_unit_of_a_process_is_read_from_its_control_groups() {

@@ -1,16 +1,13 @@
 //! The bound of what is repeated. Version 1 has only the whole content of a tool call, so that a short message of version 2 could make a
 //! long one each time.
 
-use serde::{Deserialize, Serialize};
-
 /// Bytes that are repeated for each byte that the agent sends.
 const FACTOR: usize = 16;
 /// Bytes that may be repeated at first.
 const BEGIN_BYTES: usize = 1 << 20;
 
 /// The bytes that may be repeated now.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(transparent)]
+#[derive(Debug)]
 pub(super) struct Allowance(usize);
 
 impl Default for Allowance {

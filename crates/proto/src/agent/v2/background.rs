@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 
 use acpd_model::RawJson;
-use serde::{Deserialize, Serialize};
 
 use super::parts::objects_in;
 
@@ -11,8 +10,7 @@ use super::parts::objects_in;
 const SESSIONS: usize = 1024;
 
 /// The sessions that have work in the background.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(transparent)]
+#[derive(Debug, Default)]
 pub(super) struct Background(BTreeSet<String>);
 
 impl Background {
@@ -28,10 +26,5 @@ impl Background {
             self.0.insert(session.to_owned());
         }
         true
-    }
-
-    /// Returns about how many bytes it has as JSON.
-    pub fn memo_bytes(&self) -> usize {
-        self.0.iter().map(|session| session.len() + 3).sum()
     }
 }

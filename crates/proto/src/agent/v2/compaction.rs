@@ -3,7 +3,6 @@
 use std::collections::VecDeque;
 
 use acpd_model::RawJson;
-use serde::{Deserialize, Serialize};
 
 use super::parts::{text_in, with_blocks};
 use crate::agent::bounds::is_name;
@@ -15,8 +14,7 @@ const COMPACTIONS: usize = 64;
 const IN_PROGRESS: &str = r#""in_progress""#;
 
 /// The compactions that changed last in a process, the last one at the end: the session, the agent's id, and the status as JSON.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(transparent)]
+#[derive(Debug, Default)]
 pub(super) struct Compactions(VecDeque<(String, String, String)>);
 
 impl Compactions {
@@ -47,12 +45,5 @@ impl Compactions {
             self.0.push_back((session.to_owned(), id, status));
         }
         whole
-    }
-
-    /// Returns about how many bytes they have as JSON.
-    pub fn memo_bytes(&self) -> usize {
-        let bytes =
-            |(session, id, status): &(String, String, String)| session.len() + id.len() + status.len() + 12;
-        self.0.iter().map(bytes).sum()
     }
 }

@@ -1,14 +1,14 @@
 //! Messages. Version 2 can replace a message as a whole, and clear it. In version 1, what was sent stays: a replacement is another message,
 //! whose `_meta` names the one that it replaces; `begins` is in that of its first chunk, before which nothing of the message stays.
 
+use std::collections::{BTreeMap, VecDeque};
+use std::hash::{DefaultHasher, Hash, Hasher};
+
 use acpd_model::RawJson;
-use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::known::{Known, is_default};
 use super::parts::{beside, noted, object_in, objects_in, text_in, with_blocks};
 use crate::agent::bounds::is_name;
-use crate::text_hash::TextHash;
 use crate::wire::{member, object, spliced};
 
 /// Messages whose content is known. A replacement of an older one is a message of its own.
@@ -17,48 +17,24 @@ const MESSAGES: usize = 256;
 /// What is between the agent's id of a message and the number of its replacement: no id of an agent has it.
 pub(crate) const REVISION: &str = "~acpd:";
 
-/// About the bytes of a message in a memo, beside its id.
-const MEMO_BYTES: usize = 64;
+/// The session, the kind of chunk, and the agent's id. A message and a thought can have one id.
+type Key = (String, &'static str, String);
 
-/// The author of a message, and whether it is a thought. Its name is the word of its chunks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub(super) enum ChunkKind {
-    #[serde(rename = "user")]
-    UserMessage,
-    #[serde(rename = "agent")]
-    AgentMessage,
-    #[serde(rename = "thought")]
-    AgentThought,
-}
-
-impl ChunkKind {
-    fn word(self) -> &'static str {
-        match self {
-            Self::UserMessage => "user_message_chunk",
-            Self::AgentMessage => "agent_message_chunk",
-            Self::AgentThought => "agent_thought_chunk",
-        }
-    }
-}
-
-/// The messages of the sessions of a process, by session, kind and the agent's id. A message and a thought can have one id.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(transparent)]
+/// The messages of the sessions of a process.
+#[derive(Debug, Default)]
 pub(super) struct Messages {
-    known: Known<(ChunkKind, String), Message>,
+    known: BTreeMap<Key, Message>,
+    /// The same, oldest first.
+    order: VecDeque<Key>,
 }
 
 /// What is known of a message.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Debug, Default)]
 struct Message {
     /// The content, as a hash.
-    #[serde(skip_serializing_if = "is_default")]
-    content: TextHash,
-    #[serde(skip_serializing_if = "is_default")]
+    content: DefaultHasher,
     has_content: bool,
     /// How often it was replaced.
-    #[serde(skip_serializing_if = "is_default")]
     revision: u32,
 }
 
@@ -69,13 +45,11 @@ impl Message {
             // Chunks divide a text anywhere, also within a surrogate pair, which is then escaped and else need not be.
             Some(text) => {
                 let text = &text[1..text.len() - 1];
-                units(text, |unit| self.content.write(&unit.to_le_bytes()));
+                units(text, |unit| self.content.write_u16(unit));
                 self.has_content |= !text.is_empty();
             }
             None => {
-                self.content.write(block.get().as_bytes());
-                // No text has this byte.
-                self.content.write(&[0xff]);
+                block.get().hash(&mut self.content);
                 self.has_content = true;
             }
         }
@@ -107,7 +81,7 @@ impl Message {
 
 impl Messages {
     /// Returns the chunk in version 1.
-    pub fn chunk(&mut self, session: &str, kind: ChunkKind, chunk: &RawJson) -> RawJson {
+    pub fn chunk(&mut self, session: &str, kind: &'static str, chunk: &RawJson) -> RawJson {
         let Some(id) = text_in(chunk, "messageId").filter(|id| is_name(id)) else {
             return with_blocks(chunk, "content");
         };
@@ -119,7 +93,7 @@ impl Messages {
     }
 
     /// Returns the chunks of a message that is sent as a whole: none if that changes nothing. That it is empty now has no chunks.
-    pub fn whole(&mut self, session: &str, kind: ChunkKind, whole: &RawJson) -> Vec<RawJson> {
+    pub fn whole(&mut self, session: &str, kind: &'static str, whole: &RawJson) -> Vec<RawJson> {
         let Some(id) = text_in(whole, "messageId").filter(|id| is_name(id)) else {
             return Vec::new();
         };
@@ -134,7 +108,7 @@ impl Messages {
         }
         let known = self.message(session, kind, &id);
         if known.has_content {
-            if known.content == new.content {
+            if known.content.finish() == new.content.finish() {
                 return Vec::new();
             }
             known.revision += 1;
@@ -146,7 +120,7 @@ impl Messages {
         let meta = object_in(whole, "_meta");
         let chunks = blocks.iter().enumerate().map(|(at, block)| {
             let chunk = object(|out| {
-                out.put("sessionUpdate", kind.word())
+                out.put("sessionUpdate", kind)
                     .raw("content", block.get())
                     .put("messageId", &id)
                     .json("_meta", meta.as_ref().filter(|_| at == 0));
@@ -164,33 +138,32 @@ impl Messages {
     fn anchored(&self, session: &str, update: &RawJson) -> Option<RawJson> {
         let anchor = object_in(update, "anchor")?;
         let kind = match text_in(&anchor, "type")?.as_str() {
-            "user_message" => ChunkKind::UserMessage,
-            "agent_message" => ChunkKind::AgentMessage,
-            "agent_thought" => ChunkKind::AgentThought,
+            "user_message" => "user_message_chunk",
+            "agent_message" => "agent_message_chunk",
+            "agent_thought" => "agent_thought_chunk",
             _ => return None,
         };
         if text_in(&anchor, "position")? != "after" {
             return None;
         }
         let id = text_in(&anchor, "messageId")?;
-        let message = self.known.get(&(session.to_owned(), (kind, id.clone())))?;
+        let message = self.known.get(&(session.to_owned(), kind, id.clone()))?;
         let id = json!(message.id(&id)).to_string();
         let anchor = spliced(&anchor, &[("messageId", &id)]);
         Some(spliced(update, &[("anchor", anchor.get())]))
     }
 
-    fn message(&mut self, session: &str, kind: ChunkKind, id: &str) -> &mut Message {
-        let key = (session.to_owned(), (kind, id.to_owned()));
-        if !self.known.contains(&key) && self.known.len() == MESSAGES {
-            self.known.remove_oldest(|_| true);
+    fn message(&mut self, session: &str, kind: &'static str, id: &str) -> &mut Message {
+        let key = (session.to_owned(), kind, id.to_owned());
+        if !self.known.contains_key(&key) {
+            self.order.push_back(key.clone());
+            if self.order.len() > MESSAGES
+                && let Some(oldest) = self.order.pop_front()
+            {
+                self.known.remove(&oldest);
+            }
         }
-        self.known.entry(key)
-    }
-
-    /// Returns about how many bytes they have as JSON.
-    pub fn memo_bytes(&self) -> usize {
-        let bytes = self.known.iter().map(|((_, (_, id)), _)| id.len() + MEMO_BYTES);
-        bytes.sum()
+        self.known.entry(key).or_default()
     }
 }
 

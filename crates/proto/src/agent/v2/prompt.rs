@@ -3,10 +3,8 @@
 
 use acpd_model::limits::AGENT_STATE_BYTES;
 use acpd_model::{RawJson, TurnId};
-use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::known::is_default;
 use super::parts::{noted, object_in, text_in, without_notes};
 use crate::wire::{RpcError, object};
 
@@ -18,27 +16,21 @@ const INTERNAL: i64 = -32603;
 pub(in crate::agent) type Ending = (TurnId, Result<RawJson, RpcError>);
 
 /// The prompt without an end, and whether the agent works.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Debug, Default)]
 pub(super) struct Prompts {
-    #[serde(skip_serializing_if = "Option::is_none")]
     prompt: Option<Prompt>,
     /// Whether the agent has said that it works, at a prompt or at something of its own, and since then not that it is idle.
-    #[serde(skip_serializing_if = "is_default")]
     is_working: bool,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug)]
 struct Prompt {
     turn: TurnId,
     /// Whether it is in the agent's conversation: the agent has answered, or has repeated it. An agent does both, in any order, and reports that
     /// it works before, between or after them.
-    #[serde(default, skip_serializing_if = "is_default")]
     is_inserted: bool,
     /// Whether the agent has written something since then. It must have worked, even if it did not say so.
-    #[serde(default, skip_serializing_if = "is_default")]
     is_answered: bool,
-    #[serde(default, skip_serializing_if = "is_default")]
     is_cancelled: bool,
 }
 
@@ -58,21 +50,11 @@ impl Prompts {
         });
     }
 
-    /// Returns the turn that has no end yet.
-    pub fn turn(&self) -> Option<TurnId> {
-        self.prompt.as_ref().map(|prompt| prompt.turn)
-    }
-
     /// Records that the daemon has cancelled the turn.
     pub fn cancel(&mut self) {
         if let Some(prompt) = &mut self.prompt {
             prompt.is_cancelled = true;
         }
-    }
-
-    /// Returns whether the running turn's prompt was cancelled.
-    pub fn is_cancelled(&self) -> bool {
-        self.prompt.as_ref().is_some_and(|prompt| prompt.is_cancelled)
     }
 
     /// Handles the answer to a prompt. Returns the end of the turn if the prompt did not get into the conversation.

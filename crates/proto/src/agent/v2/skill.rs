@@ -3,10 +3,8 @@
 use std::collections::BTreeSet;
 
 use acpd_model::RawJson;
-use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::known::is_default;
 use super::parts::{changed_blocks, objects_in, text_in};
 use crate::wire::{object, spliced};
 
@@ -14,18 +12,14 @@ use crate::wire::{object, spliced};
 const NAMES_BYTES: usize = 64 << 10;
 
 /// The skills of the agent's session, and the one that the last prompt invokes.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Debug, Default)]
 pub(super) struct Skills {
-    #[serde(skip_serializing_if = "is_default")]
     known: BTreeSet<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     invoked: Option<Invoked>,
 }
 
-/// The skill that a prompt invokes.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(in crate::agent) struct Invoked {
+#[derive(Debug)]
+struct Invoked {
     name: String,
     /// The beginning of the prompt, up to what follows the name.
     written: String,
@@ -51,25 +45,39 @@ impl Skills {
 
     /// Returns the prompt with a block for the skill that its text invokes.
     pub fn prompt(&mut self, prompt: Vec<RawJson>) -> Vec<RawJson> {
-        let invoking = invoking(&prompt, |name| self.known.contains(name));
-        let (prompt, invoked) = match invoking {
-            Some((blocks, invoked)) => (blocks, Some(invoked)),
-            None => (prompt, None),
+        self.invoked = None;
+        // An agent may take one skill only.
+        if prompt.iter().any(is_skill) {
+            return prompt;
+        }
+        let Some((first, others)) = prompt.split_first() else {
+            return prompt;
         };
-        self.invoked = invoked;
-        prompt
-    }
-
-    /// Records which skill a prompt invokes that was sent before.
-    pub fn prompt_was_sent(&mut self, invoked: Option<Invoked>) {
-        self.invoked = invoked;
-    }
-
-    /// Returns about how many bytes they have as JSON.
-    pub fn memo_bytes(&self) -> usize {
-        let known: usize = self.known.iter().map(|name| name.len() + 3).sum();
-        let invoked = self.invoked.as_ref();
-        known + invoked.map_or(0, |invoked| invoked.name.len() + invoked.written.len())
+        let text =
+            text_in(first, "text").filter(|_| text_in(first, "type").is_some_and(|kind| kind == "text"));
+        let Some(text) = text else {
+            return prompt;
+        };
+        let name = text
+            .strip_prefix('/')
+            .and_then(|text| text.split_whitespace().next())
+            .filter(|name| text[1..].starts_with(name) && self.known.contains(*name));
+        let Some(name) = name else {
+            return prompt;
+        };
+        let rest = text[1 + name.len()..].trim_start();
+        let mut blocks = vec![object(|out| {
+            out.put("type", "skill").put("name", name);
+        })];
+        if !rest.is_empty() {
+            blocks.push(spliced(first, &[("text", &json!(rest).to_string())]));
+        }
+        blocks.extend_from_slice(others);
+        self.invoked = Some(Invoked {
+            name: name.to_owned(),
+            written: text[..text.len() - rest.len()].to_owned(),
+        });
+        blocks
     }
 
     /// Returns a message of the user, or a chunk of one, in which the skill that the last prompt invokes is the text that the user has
@@ -87,37 +95,6 @@ impl Skills {
             })
         })
     }
-}
-
-/// Returns the prompt with a block for the skill that its text invokes; `None` if it invokes none that `is_known`.
-pub(in crate::agent) fn invoking(
-    prompt: &[RawJson],
-    is_known: impl Fn(&str) -> bool,
-) -> Option<(Vec<RawJson>, Invoked)> {
-    // An agent may take one skill only.
-    if prompt.iter().any(is_skill) {
-        return None;
-    }
-    let (first, others) = prompt.split_first()?;
-    let text =
-        text_in(first, "text").filter(|_| text_in(first, "type").is_some_and(|kind| kind == "text"))?;
-    let name = text
-        .strip_prefix('/')
-        .and_then(|text| text.split_whitespace().next())
-        .filter(|name| text[1..].starts_with(name) && is_known(name))?;
-    let rest = text[1 + name.len()..].trim_start();
-    let mut blocks = vec![object(|out| {
-        out.put("type", "skill").put("name", name);
-    })];
-    if !rest.is_empty() {
-        blocks.push(spliced(first, &[("text", &json!(rest).to_string())]));
-    }
-    blocks.extend_from_slice(others);
-    let invoked = Invoked {
-        name: name.to_owned(),
-        written: text[..text.len() - rest.len()].to_owned(),
-    };
-    Some((blocks, invoked))
 }
 
 /// Returns whether a command or a block is a skill.

@@ -1,12 +1,12 @@
 //! Terminals of the agent, which runs their commands itself. Version 1 has terminals of the client only, so that the output becomes text in
 //! the tool call that shows the terminal. The exact output is in the notes of the update that shows it.
 
+use std::collections::{BTreeMap, VecDeque};
+
 use acpd_model::RawJson;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
-use super::known::{Known, is_default};
 use super::parts::{object_in, text_in};
 use crate::wire::member;
 
@@ -16,68 +16,33 @@ const OUTPUT_BYTES: usize = 64 << 10;
 pub(super) const PENDING_BYTES: usize = 16 << 10;
 /// Terminals whose output is kept, of all sessions of a process. Those that run are forgotten last.
 const TERMINALS: usize = 64;
-/// About the bytes of a terminal in a memo, beside its id, its call and its output.
-const MEMO_BYTES: usize = 128;
-/// Bytes of the output of terminals whose command has ended, in a memo.
-const ENDED_BYTES: usize = 32 << 10;
 
-/// The terminals of a process, by session and the agent's id.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(transparent)]
+/// The session, and the agent's id of the terminal.
+type Key = (String, String);
+
+/// The terminals of a process.
+#[derive(Debug, Default)]
 pub(super) struct Terminals {
-    known: Known<String, Terminal>,
+    known: BTreeMap<Key, Terminal>,
+    /// The same, oldest first.
+    order: VecDeque<Key>,
 }
 
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Debug, Default)]
 struct Terminal {
     /// The end of the output. Its bytes may begin and end within a character.
-    #[serde(skip_serializing_if = "Output::is_empty")]
-    output: Output,
+    output: Vec<u8>,
     /// Whether the beginning of the output is left out.
-    #[serde(skip_serializing_if = "is_default")]
     is_cut: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
     exit: Option<Exit>,
     /// The tool call that shows it.
-    #[serde(skip_serializing_if = "Option::is_none")]
     call: Option<String>,
     /// Whether its call does not show all of it.
-    #[serde(skip_serializing_if = "is_default")]
     is_changed: bool,
     /// Output that no update has in its notes yet.
-    #[serde(skip_serializing_if = "Output::is_empty")]
-    pending: Output,
+    pending: Vec<u8>,
     /// Whether an update has named the terminal.
-    #[serde(skip_serializing_if = "is_default")]
     is_announced: bool,
-}
-
-/// Bytes of output, which are Base64 in JSON.
-#[derive(Debug, Clone, Default, PartialEq)]
-struct Output(Vec<u8>);
-
-impl Output {
-    fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    fn len(&self) -> usize {
-        self.0.len()
-    }
-}
-
-impl Serialize for Output {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&STANDARD.encode(&self.0))
-    }
-}
-
-impl<'de> Deserialize<'de> for Output {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        STANDARD.decode(text).map(Self).map_err(de::Error::custom)
-    }
 }
 
 /// Exact output of a terminal.
@@ -89,7 +54,7 @@ pub(super) struct PendingOutput {
     pub begins: bool,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 struct Exit {
     code: Option<i64>,
     signal: Option<String>,
@@ -124,11 +89,11 @@ impl Terminals {
         let terminal = self.terminal(session, &text_in(update, "terminalId")?);
         let replaced = output.as_ref().map(Vec::len);
         if let Some(output) = output {
-            terminal.output.0.clear();
+            terminal.output.clear();
             terminal.is_cut = false;
             terminal.add(&output);
             // The update itself is in the notes.
-            terminal.pending.0.clear();
+            terminal.pending.clear();
         }
         let ends = exit.as_ref().is_some_and(|exit| *exit != terminal.exit);
         if let Some(exit) = exit {
@@ -154,7 +119,7 @@ impl Terminals {
         Some(match terminal.call.clone() {
             None => Change::Nowhere,
             Some(call) => {
-                terminal.pending.0.extend_from_slice(&output);
+                terminal.pending.extend_from_slice(&output);
                 Change::Output(call, output.len())
             }
         })
@@ -188,7 +153,7 @@ impl Terminals {
     pub fn take_pending(&mut self, session: &str, id: &str) -> Option<PendingOutput> {
         let terminal = self.terminal(session, id);
         let pending = std::mem::take(&mut terminal.pending);
-        let data = (!pending.is_empty()).then(|| STANDARD.encode(&pending.0))?;
+        let data = (!pending.is_empty()).then(|| STANDARD.encode(&pending))?;
         Some(PendingOutput {
             data,
             begins: self.begins(session, id),
@@ -221,64 +186,37 @@ impl Terminals {
 
     fn terminal(&mut self, session: &str, id: &str) -> &mut Terminal {
         let key = (session.to_owned(), id.to_owned());
-        if !self.known.contains(&key) && self.known.len() == TERMINALS {
-            self.known.remove_oldest(|terminal| terminal.exit.is_some());
-        }
-        self.known.entry(key)
-    }
-
-    /// Removes for a memo what matters only if an agent shows terminals again whose command has long ended.
-    pub fn forget_ended(&mut self) {
-        let mut ended = self.ended_bytes();
-        self.known.visit(|_, terminal| {
-            if ended > ENDED_BYTES && terminal.has_ended() {
-                ended -= terminal.output.len();
-                terminal.is_cut |= !terminal.output.is_empty();
-                terminal.output.0.clear();
+        if !self.known.contains_key(&key) {
+            if self.order.len() == TERMINALS {
+                self.forget_one();
             }
-            ended > ENDED_BYTES
-        });
+            self.order.push_back(key.clone());
+        }
+        self.known.entry(key).or_default()
     }
 
-    /// Returns about how many bytes they have in a memo.
-    pub fn memo_bytes(&self) -> usize {
-        let ended = self.ended_bytes();
-        let outputs = self
-            .known
-            .iter()
-            .map(|(_, terminal)| terminal.output.len() + terminal.pending.len());
-        let output = outputs.sum::<usize>() - ended + ended.min(ENDED_BYTES);
-        let entries = self.known.iter().map(|((_, id), terminal)| {
-            let call = terminal.call.as_ref().map_or(0, String::len);
-            id.len() + call + MEMO_BYTES
-        });
-        // Base64 has four bytes for three.
-        output / 3 * 4 + entries.sum::<usize>()
-    }
-
-    fn ended_bytes(&self) -> usize {
-        let ended = self.known.iter().filter(|(_, terminal)| terminal.has_ended());
-        ended.map(|(_, terminal)| terminal.output.len()).sum()
+    /// Forgets the oldest terminal whose command has ended, or the oldest of all.
+    fn forget_one(&mut self) {
+        let has_ended = |key: &Key| self.known.get(key).is_some_and(|known| known.exit.is_some());
+        let at = self.order.iter().position(has_ended).unwrap_or(0);
+        if let Some(key) = self.order.remove(at) {
+            self.known.remove(&key);
+        }
     }
 }
 
 impl Terminal {
-    /// Returns whether its command has ended and all of its output was shown.
-    fn has_ended(&self) -> bool {
-        self.exit.is_some() && !self.is_changed && self.pending.is_empty()
-    }
-
     fn add(&mut self, output: &[u8]) {
-        self.output.0.extend_from_slice(output);
+        self.output.extend_from_slice(output);
         let excess = self.output.len().saturating_sub(OUTPUT_BYTES);
         if excess > 0 {
-            self.output.0.drain(..excess);
+            self.output.drain(..excess);
             self.is_cut = true;
         }
     }
 
     fn text(&self) -> Option<String> {
-        let output = String::from_utf8_lossy(&self.output.0);
+        let output = String::from_utf8_lossy(&self.output);
         let output = output.trim_end_matches(['\n', '\r']);
         let fence = fence(output);
         let cut = if self.is_cut { "…" } else { "" };

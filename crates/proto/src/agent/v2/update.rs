@@ -2,7 +2,6 @@
 
 use acpd_model::RawJson;
 
-use super::message::ChunkKind;
 use super::parts::{beside, empty, list, noted, object_in, objects_in, text_in, with_blocks, without_notes};
 use super::session::{with_commands, with_options};
 use super::translator::Translator;
@@ -20,16 +19,16 @@ impl Translator {
         match kind.as_str() {
             "user_message_chunk" => {
                 let chunk = self.skills.repeated(update);
-                vec![self.messages.chunk(session, ChunkKind::UserMessage, &chunk)]
+                vec![self.messages.chunk(session, "user_message_chunk", &chunk)]
             }
-            "agent_message_chunk" => vec![self.messages.chunk(session, ChunkKind::AgentMessage, update)],
-            "agent_thought_chunk" => vec![self.messages.chunk(session, ChunkKind::AgentThought, update)],
+            "agent_message_chunk" => vec![self.messages.chunk(session, "agent_message_chunk", update)],
+            "agent_thought_chunk" => vec![self.messages.chunk(session, "agent_thought_chunk", update)],
             "user_message" => {
                 let whole = self.skills.repeated(update);
-                self.messages.whole(session, ChunkKind::UserMessage, &whole)
+                self.messages.whole(session, "user_message_chunk", &whole)
             }
-            "agent_message" => self.messages.whole(session, ChunkKind::AgentMessage, update),
-            "agent_thought" => self.messages.whole(session, ChunkKind::AgentThought, update),
+            "agent_message" => self.messages.whole(session, "agent_message_chunk", update),
+            "agent_thought" => self.messages.whole(session, "agent_thought_chunk", update),
             "tool_call_update" => self.tool_call(session, update),
             "tool_call_content_chunk" => self.tool_content(session, update),
             "terminal_update" => self.terminal(session, update, false),

@@ -3,29 +3,15 @@
 
 use acpd_model::{RawJson, RequestId, Seq, ThreadId};
 
-use super::params::{self, Params};
 use super::peer::Peer;
 use crate::projection::Live;
-use crate::surface::idempotency::is_of_editors;
 use crate::wire;
 
-/// The notification that names a prompt, in both directions.
-pub(super) const PROMPT_NAME: &str = "_acpd/prompt";
-
 impl Peer {
-    /// Takes the name that a client which may continue elsewhere gives to its next prompt. It knows the name then even if this connection
-    /// is lost before anything is sent on it, and can send the prompt again without the risk that it is done twice.
-    pub(super) fn name_prompt(&mut self, method: &str, params: Params<'_>) {
-        // A notification has no response: a prompt without a name gets one of the daemon.
-        let named = params::read::<params::PromptName>(method, params).ok();
-        let name = named.map(|named| named.name);
-        self.next_name = name.filter(|name| self.start.checkpoints && is_of_editors(name));
-    }
-
     /// Sends the `name` that identifies the prompt of request `id`.
     pub(super) fn mark_prompt(&mut self, id: &RawJson, name: &str) {
         if self.start.checkpoints {
-            self.notify(PROMPT_NAME, |params| {
+            self.notify("_acpd/prompt", |params| {
                 params.raw("id", id.get()).put("name", name);
             });
         }

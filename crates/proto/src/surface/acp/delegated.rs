@@ -189,7 +189,7 @@ impl Peer {
 
     /// Handles the response to a delegated request. A repeated or late response is ignored.
     pub(super) fn delegation_answered(&mut self, id: &str, result: Result<&RawValue, RpcError>) {
-        let delegation = call_number(id).and_then(|number| self.delegations.remove(&number));
+        let delegation = number_of(id).and_then(|number| self.delegations.remove(&number));
         let Some(Delegation { thread, call, makes }) = delegation else {
             return;
         };
@@ -210,7 +210,7 @@ impl Peer {
         let Ok(Odd { id }) = serde_json::from_str(text) else {
             return false;
         };
-        if call_number(id.get()).is_none() {
+        if number_of(id.get()).is_none() {
             return false;
         }
         let error = RpcError::new(
@@ -247,8 +247,7 @@ impl Session {
 /// Prefix of the ids of delegated requests.
 const PREFIX: &str = "call_";
 
-/// Returns the number in the id of a request of an agent that an editor answers. `id` is JSON.
-pub fn call_number(id: &str) -> Option<u64> {
+pub(super) fn number_of(id: &str) -> Option<u64> {
     let id: String = serde_json::from_str(id).ok()?;
     id.strip_prefix(PREFIX)?.parse().ok()
 }

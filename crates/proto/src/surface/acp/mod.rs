@@ -36,7 +36,6 @@ mod v2;
 mod version;
 
 pub use cursors::Anchor;
-pub use delegated::call_number;
 pub use encode::frames;
 pub use frame::{Feature, Frame, FrameKind, QuestionKind, Setting, Terminal, TurnResult};
 pub use handshake::Client;

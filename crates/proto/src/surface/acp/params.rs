@@ -168,12 +168,6 @@ pub(super) struct CancelRequest {
     pub request_id: RawJson,
 }
 
-/// The params of `_acpd/prompt`, as a client sends it.
-#[derive(Deserialize)]
-pub(super) struct PromptName {
-    pub name: String,
-}
-
 /// Reads the params of `method`.
 pub(super) fn read<T: DeserializeOwned>(method: &str, params: Params<'_>) -> Result<T, Failure> {
     let params = params.map(RawValue::get).filter(|params| *params != "null");

@@ -10,7 +10,7 @@ use serde_json::json;
 use serde_json::value::RawValue;
 
 use super::answer;
-use super::delegated::{Delegation, call_number};
+use super::delegated::{Delegation, number_of};
 use super::encode::{frames, live_frames};
 use super::encode_v2;
 use super::frame::{Frame, QuestionKind};
@@ -31,9 +31,6 @@ use crate::wire::{self, Found, Message, RpcError, Unreadable, one_line};
 
 /// The JSON-RPC code of an internal error.
 const INTERNAL: i64 = -32603;
-
-/// The highest number that a client can say its earlier connections have received.
-const DELEGATIONS: u64 = 1 << 53;
 
 /// A step of what an editor asks for.
 pub(super) type Step = contract::Step<Peer>;
@@ -70,8 +67,6 @@ pub struct Peer {
     pub(super) last_delegation: u64,
     /// Commands for sessions that are about to open.
     pub(super) early: BTreeMap<ThreadId, Vec<EditorCommand>>,
-    /// The name that the client has given to its next prompt.
-    pub(super) next_name: Option<String>,
     /// The part of the connection's start state that is not used yet.
     pub(super) start: ConnectionStart,
     /// Messages that arrived before the response to `initialize`, and when.
@@ -197,7 +192,6 @@ impl Peer {
             delegations: BTreeMap::new(),
             last_delegation: 0,
             early: BTreeMap::new(),
-            next_name: None,
             start: ConnectionStart::default(),
             unread: Vec::new(),
             now: Instant::default(),
@@ -208,11 +202,7 @@ impl Peer {
     /// Sets the connection's start state.
     #[must_use]
     pub fn starting(self, start: ConnectionStart) -> Self {
-        Self {
-            last_delegation: start.calls.min(DELEGATIONS),
-            start,
-            ..self
-        }
+        Self { start, ..self }
     }
 
     fn message(&mut self, text: &str) {
@@ -337,7 +327,7 @@ impl Peer {
 
     fn response(&mut self, id: &RawValue, result: Result<&RawValue, RpcError>) {
         let result = match result {
-            result if call_number(id.get()).is_some() => return self.delegation_answered(id.get(), result),
+            result if number_of(id.get()).is_some() => return self.delegation_answered(id.get(), result),
             result => result.ok(),
         };
         let Some((request, question)) = self.take_question(id.get()) else {
@@ -385,7 +375,7 @@ impl Peer {
     fn unreadable(&mut self, unreadable: &Unreadable) {
         let failure = unreadable.failure();
         match &unreadable.found {
-            Found::Answer { id } if call_number(id).is_some() => {
+            Found::Answer { id } if number_of(id).is_some() => {
                 let error = RpcError::new(
                     INTERNAL,
                     format!("the editor's answer cannot be read: {}", unreadable.reason),

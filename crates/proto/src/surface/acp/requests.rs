@@ -5,7 +5,6 @@ use acpd_model::{ErrorCode, Failure, RawJson, ThreadId};
 use serde_json::json;
 use serde_json::value::RawValue;
 
-use super::checkpoints::PROMPT_NAME;
 use super::handshake::Client;
 use super::params::{
     self, Authenticate, CancelRequest, ListSessions, Params, ReadOptions, SetConfigOption, SetMode, SetModel,
@@ -186,13 +185,12 @@ pub(super) fn read_prompt(peer: &mut Peer, method: &str, params: Params<'_>) -> 
     let params::Prompt { prompt: input, meta } = params::read(method, params)?;
     let key = idempotency_key(meta.as_ref())?;
     peer.prompts_so_far += 1;
-    let named = peer.next_name.take();
     let own = || format!("{OF_EDITORS}{}:{}", peer.connection, peer.prompts_so_far);
     Ok(StartTurn {
         thread,
         input,
         meta,
-        client_turn_id: Some(key.or(named).unwrap_or_else(own)),
+        client_turn_id: Some(key.unwrap_or_else(own)),
         replaces: None,
     })
 }
@@ -241,9 +239,6 @@ impl Peer {
     }
 
     pub(super) fn notification(&mut self, method: &str, params: Params<'_>) {
-        if method == PROMPT_NAME {
-            return self.name_prompt(method, params);
-        }
         // A notification has no response, so that errors cannot be reported.
         let kind = match method {
             "session/cancel" | "$/cancel_request" => RequestKind::Interrupt,

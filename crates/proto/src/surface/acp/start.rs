@@ -23,9 +23,6 @@ pub struct ConnectionStart {
     pub checkpoints: bool,
     /// Whether editors may speak version 2 of ACP.
     pub offers_v2: bool,
-    /// How many requests of agents earlier connections of the editor have received. The ids of this connection's continue behind: an
-    /// answer that comes late is not taken for that of another request.
-    pub calls: u64,
     /// Prompts of a lost connection. This connection answers them once their threads are resumed.
     pub prompts: Vec<PendingPrompt>,
 }

@@ -13,7 +13,7 @@ impl Approvals {
     /// Parses a client's answer, and remembers it if its scope requires that. Returns the outcome to settle the
     /// question with.
     pub fn answer(
-        &mut self,
+        &self,
         journal: &mut Journal,
         by: &Origin,
         request: RequestId,

@@ -5,7 +5,6 @@ use acpd_model::{
     ErrorCode, EventKind, Failure, OptionKind, Origin, PreviousContent, RequestEvent, SessionEvent,
 };
 use acpd_policy::{Decision, Form, Request, ShownChange, Subject, shell_line};
-use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::path_lookup::{PathLookup, names_paths};
@@ -19,27 +18,11 @@ use crate::thread::host_call::{HostCall, HostReply};
 use crate::thread::journal::Journal;
 
 /// A write that waits until its file is read, to compare it with the old text that a question showed.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug)]
 pub(super) struct Comparison {
     request: Call,
     wanted: Request,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     at: Option<String>,
-}
-
-impl Comparison {
-    /// Returns the read of the file; `None` if the call writes none.
-    pub fn read(&self) -> Option<HostCall> {
-        let Call::WriteFile { path, .. } = &self.request else {
-            return None;
-        };
-        Some(HostCall::ReadFile {
-            path: path.clone(),
-            at: self.at.clone(),
-            line: None,
-            limit: None,
-        })
-    }
 }
 
 impl Approvals {
@@ -96,12 +79,16 @@ impl Approvals {
         wanted: Request,
         at: Option<String>,
     ) -> NextStep {
-        let comparison = Comparison { request, wanted, at };
-        let Some(read) = comparison.read() else {
-            let Comparison { request, wanted, at } = comparison;
+        let Call::WriteFile { path, .. } = &request else {
             return self.ask_person(journal, call, request, wanted, at, &PreviousContent::Unknown);
         };
-        self.keep(journal, call, &comparison);
+        let read = HostCall::ReadFile {
+            path: path.clone(),
+            at: at.clone(),
+            line: None,
+            limit: None,
+        };
+        let comparison = Comparison { request, wanted, at };
         self.comparisons.insert(call, comparison);
         journal.call_host(call, read);
         NextStep::Wait
@@ -186,7 +173,6 @@ impl Approvals {
             waiting: Waiting::Call { call, request, at },
             request: Some(wanted),
         };
-        self.keep(journal, call, &question);
         self.questions.insert(number, question);
         let raw = json!({ "toolCall": tool_call }).into();
         journal.emit(Origin::Daemon, kind, Some(raw));

@@ -11,10 +11,9 @@ use acpd_model::{BlobId, LaneId, PreviousContent};
 
 use crate::agent::Call;
 use acpd_policy::{Access, FileText, Request, Subject, is_shell, shell_line};
-use serde::{Deserialize, Serialize};
 
 /// The unused rest of one allowed question.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug)]
 pub(super) struct Grant {
     /// The subagent that asked; `None` for the main agent.
     lane: Option<LaneId>,
@@ -54,7 +53,7 @@ impl From<Option<&PreviousContent>> for Old {
 }
 
 /// A command as the question showed it.
-#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, PartialEq, Eq)]
 struct Run {
     line: String,
     subjects: Vec<Subject>,

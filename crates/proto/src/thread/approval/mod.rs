@@ -7,36 +7,30 @@
 mod answers;
 mod calls;
 mod grants;
-mod memo;
 mod path_lookup;
 mod policy;
 mod questions;
 mod remembered;
-mod resume;
-#[cfg(test)]
-mod resume_tests;
 mod shown;
 mod user_commands;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use acpd_model::event::Outcome;
 use acpd_model::{ErrorCode, EventKind, Failure, ItemId, LaneId, Origin, RawJson, RequestEvent, RequestId};
 use acpd_policy::{Decision, Request};
-use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use self::calls::Comparison;
 use self::grants::Grant;
 use self::path_lookup::PathLookup;
 use super::effect::UserLine;
-use super::journal::{Journal, Kept};
+use super::journal::Journal;
 use crate::agent::Call;
 use crate::projection::listed_title;
 use crate::wire::RpcError;
 
-pub(super) use memo::ApprovalsMemo;
 pub use policy::Policies;
 pub(super) use policy::ruling;
 pub(super) use questions::{METHOD as PERMISSION_METHOD, read_question};
@@ -91,7 +85,7 @@ pub(super) struct SettledQuestion {
 }
 
 /// What waits for the answer to a question.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug)]
 enum Waiting {
     /// The agent, which sent the question as this call.
     Agent(u64),
@@ -113,7 +107,7 @@ impl Waiting {
 }
 
 /// An open question.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug)]
 struct OpenQuestion {
     waiting: Waiting,
     /// The requested permission; `None` if the question asks for information.
@@ -132,10 +126,6 @@ pub(super) struct Approvals {
     comparisons: BTreeMap<u64, Comparison>,
     /// Permissions of this turn that are not used up yet.
     grants: Vec<Grant>,
-    /// What a memo has of each call that waits. It is computed once, when the call begins to wait.
-    kept: BTreeMap<u64, Kept>,
-    /// The answers of users that are being remembered for all threads of the agent, in order.
-    remembering: VecDeque<Kept>,
 }
 
 impl Approvals {
@@ -174,7 +164,6 @@ impl Approvals {
     pub fn abandon(&mut self) {
         self.lookups.clear();
         self.comparisons.clear();
-        self.kept.clear();
     }
 
     /// Records the outcome of a question, and returns the next step.

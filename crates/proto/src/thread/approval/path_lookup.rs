@@ -6,7 +6,6 @@
 use acpd_model::event::{PermissionOption, QuestionTopic};
 use acpd_model::{ErrorCode, Failure, ItemId, RawJson, TurnId};
 use acpd_policy::{RealPaths, Request};
-use serde::{Deserialize, Serialize};
 
 use super::{Approvals, NextStep};
 use crate::agent::Call;
@@ -14,7 +13,7 @@ use crate::thread::effect::{Effect, Waiter};
 use crate::thread::journal::Journal;
 
 /// The call or question that waits.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug)]
 pub(super) enum PathLookup {
     /// A file that the agent reads or writes without a permission request.
     Call(Call, Request),
@@ -23,7 +22,7 @@ pub(super) enum PathLookup {
 }
 
 /// A question of the agent, with its state at the time of the request.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug)]
 pub(super) struct PermissionRequest {
     pub turn: Option<TurnId>,
     pub item: ItemId,
@@ -45,12 +44,6 @@ impl Approvals {
         call: u64,
         lookup: PathLookup,
     ) -> NextStep {
-        self.keep(journal, call, &lookup);
-        self.look_up(journal, call, lookup);
-        NextStep::Wait
-    }
-
-    pub(super) fn look_up(&mut self, journal: &mut Journal, call: u64, lookup: PathLookup) {
         let request = match &lookup {
             PathLookup::Call(_, request) => request,
             PathLookup::Question(question) => &question.request,
@@ -59,6 +52,7 @@ impl Approvals {
         let waiter = Waiter::Call(call);
         journal.push(Effect::Resolve { waiter, paths });
         self.lookups.insert(call, lookup);
+        NextStep::Wait
     }
 
     /// Continues the decision with the resolved paths.

@@ -185,7 +185,6 @@ impl Approvals {
             waiting: Waiting::Agent(call),
             request: Some(request),
         };
-        self.keep(journal, call, &open);
         self.questions.insert(number, open);
         let kind = EventKind::Request(RequestEvent::PermissionRequested {
             request: request_id(journal, number),
@@ -227,7 +226,6 @@ impl Approvals {
             waiting: Waiting::Agent(call),
             request: None,
         };
-        self.keep(journal, call, &open);
         self.questions.insert(number, open);
         let named = member(&raw, "toolCallId").and_then(|id| json::read::<String>(id).ok());
         let call = named.and_then(|id| journal.live().tools.get(journal.lane(), &id));

@@ -37,7 +37,7 @@ impl Approvals {
 
     /// Remembers an answer: for the session, or for the scope that the user chose.
     pub(super) fn remember(
-        &mut self,
+        &self,
         journal: &mut Journal,
         by: &Origin,
         number: u32,
@@ -62,7 +62,6 @@ impl Approvals {
                     allow,
                 };
                 let by = by.clone();
-                self.keep_remembering(journal, &by, &order);
                 return journal.push(Effect::ChangeRemembered { by, order });
             }
             Scope::Daemon => return,
@@ -93,9 +92,6 @@ impl Approvals {
 
     /// Handles the outcome of a change to the agent-wide remembered answers.
     pub fn remembered_changed(&mut self, journal: &mut Journal, by: Origin, outcome: RememberedOutcome) {
-        if let RememberedOutcome::Remembered(_) = outcome {
-            self.remembering.pop_front();
-        }
         match outcome {
             RememberedOutcome::Remembered(Ok(rules)) => {
                 for rule in rules {

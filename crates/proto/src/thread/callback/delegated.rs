@@ -16,7 +16,6 @@ use super::delegated_terminals::{CreatedTerminal, is_exit, is_output};
 use super::files::{FileWrite, begin_change, fail_change};
 use super::final_output::is_own;
 use super::lease::AttachedEditor;
-use super::params::params_of;
 use super::task::{Delegation, HostTask, Responder, TerminalCommand, name, terminal_id};
 use super::terminals::of_line;
 use crate::agent::Call;
@@ -102,11 +101,7 @@ impl Callbacks {
         }
         let params = match &request {
             Call::Extension { params, .. } => params.clone(),
-            // The params of a call from before a restart are gone, but for what is known of them.
-            _ => {
-                let known = self.raw_params.remove(&call);
-                known.or_else(|| params_of(&request, journal.live().thread))
-            }
+            _ => self.raw_params.remove(&call),
         };
         let (request, params) = self.as_program(request, params);
         let item = match &request {
@@ -247,11 +242,9 @@ impl Callbacks {
             Call::WriteFile { path, content } => {
                 let write = FileWrite {
                     path,
-                    at: None,
                     content,
                     item,
                     turn: begun,
-                    hash: None,
                 };
                 write.complete(journal, &PreviousContent::Unknown, by);
             }

@@ -7,14 +7,13 @@
 
 use acpd_model::limits::{TERMINAL_BYTES, TERMINALS};
 use acpd_model::{ErrorCode, EventKind, Failure, HostEvent, ItemEvent, ItemId, ItemOutcome, Origin, RawJson};
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::json;
 
 use super::Callbacks;
 use super::task::{Responder, TerminalCommand, name};
 use super::terminals::terminal_end;
 use crate::agent::{Call, TerminalExit};
-use crate::projection::ItemView;
 use crate::thread::editors::EditorCommand;
 use crate::thread::effect::Effect;
 use crate::thread::journal::Journal;
@@ -42,58 +41,6 @@ pub(super) struct EditorTerminal {
     /// Whether its agent has exited: the terminal ends when its last output is known.
     pub leaving: bool,
     pub lost: bool,
-}
-
-/// What a memo has of a terminal in an editor, which is lost with the daemon. Its output is in the log.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(super) struct LostTerminal {
-    by: Origin,
-    item: ItemId,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    exit: Option<TerminalExit>,
-    /// Whether its agent has exited.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    leaving: bool,
-}
-
-impl EditorTerminal {
-    /// Returns what a memo has of it.
-    pub fn memo(&self) -> LostTerminal {
-        LostTerminal {
-            by: self.by.clone(),
-            item: self.item,
-            exit: self.exit.clone(),
-            leaving: self.leaving,
-        }
-    }
-}
-
-impl LostTerminal {
-    /// Returns the terminal with the output that the log has, on the connection without a name.
-    pub fn restored(self, journal: &Journal) -> EditorTerminal {
-        let Self {
-            by,
-            item,
-            exit,
-            leaving,
-        } = self;
-        let (seen, cut) = match journal.item(item) {
-            Some(ItemView::Terminal { output, written, .. }) => (output.clone(), *written > output.len()),
-            _ => (String::new(), false),
-        };
-        EditorTerminal {
-            connection: String::new(),
-            by,
-            item,
-            kept: TERMINAL_BYTES,
-            seen,
-            cut,
-            exit,
-            asked: true,
-            leaving,
-            lost: false,
-        }
-    }
 }
 
 /// A terminal that an editor created.

@@ -26,53 +26,44 @@ impl Callbacks {
             let Some(delegation) = self.take_delegation(call) else {
                 continue;
             };
-            self.end_delegation(journal, call, delegation, unsent.contains(&call));
-        }
-    }
-
-    /// Ends a callback whose editor has left. `is_unsent` is whether the editor never received it.
-    pub(super) fn end_delegation(
-        &mut self,
-        journal: &mut Journal,
-        call: u64,
-        delegation: Delegation,
-        is_unsent: bool,
-    ) {
-        // Only the agent needed the result, and it has exited.
-        if self.is_abandoned(call) && !delegation.changes() {
-            return;
-        }
-        if is_unsent && (delegation.withdrawn || self.is_abandoned(call)) {
-            return end_change(journal, &delegation, Origin::Daemon);
-        }
-        match &delegation.request {
-            Call::ReadFile { .. } => self.run_on_host(journal, call, delegation.request, delegation.at),
-            Call::WriteFile { .. } if is_unsent => {
-                let Delegation {
-                    request, at, item, ..
-                } = delegation;
-                if let Call::WriteFile { path, content } = request {
-                    self.write_on_host(journal, call, path, at, content, item);
+            // Only the agent needed the result, and it has exited.
+            if self.is_abandoned(call) && !delegation.changes() {
+                continue;
+            }
+            let is_unsent = unsent.contains(&call);
+            if is_unsent && (delegation.withdrawn || self.is_abandoned(call)) {
+                end_change(journal, &delegation, Origin::Daemon);
+                continue;
+            }
+            match &delegation.request {
+                Call::ReadFile { .. } => self.run_on_host(journal, call, delegation.request, delegation.at),
+                Call::WriteFile { .. } if is_unsent => {
+                    let Delegation {
+                        request, at, item, ..
+                    } = delegation;
+                    if let Call::WriteFile { path, content } = request {
+                        self.write_on_host(journal, call, path, at, content, item);
+                    }
                 }
-            }
-            Call::CreateTerminal { .. } if is_unsent => {
-                self.run_on_host(journal, call, delegation.request, delegation.at)
-            }
-            // Another editor may know the extension.
-            Call::Extension { .. } if is_unsent => self.run(journal, call, delegation.request, None),
-            Call::TerminalOutput { .. }
-            | Call::WaitForTerminalExit { .. }
-            | Call::KillTerminal { .. }
-            | Call::ReleaseTerminal { .. } => self.answer_lost(journal, call, delegation.request),
-            _ => {
-                let message = format!(
-                    "{} was gone before it answered {}{}",
-                    name(&delegation.by),
-                    delegation.request.method(),
-                    unknown_effect(&delegation.request)
-                );
-                let error = unknown(message);
-                self.not_done(journal, call, &delegation, Origin::Daemon, error);
+                Call::CreateTerminal { .. } if is_unsent => {
+                    self.run_on_host(journal, call, delegation.request, delegation.at)
+                }
+                // Another editor may know the extension.
+                Call::Extension { .. } if is_unsent => self.run(journal, call, delegation.request, None),
+                Call::TerminalOutput { .. }
+                | Call::WaitForTerminalExit { .. }
+                | Call::KillTerminal { .. }
+                | Call::ReleaseTerminal { .. } => self.answer_lost(journal, call, delegation.request),
+                _ => {
+                    let message = format!(
+                        "{} was gone before it answered {}{}",
+                        name(&delegation.by),
+                        delegation.request.method(),
+                        unknown_effect(&delegation.request)
+                    );
+                    let error = unknown(message);
+                    self.not_done(journal, call, &delegation, Origin::Daemon, error);
+                }
             }
         }
     }

@@ -1,83 +1,24 @@
 //! Files written for the agent. Each write is a file-change item.
 
 use acpd_model::{
-    BlobId, EventKind, HostEvent, ItemEnd, ItemEvent, ItemId, ItemOutcome, ItemStart, Origin,
-    PreviousContent, TurnId,
+    EventKind, HostEvent, ItemEnd, ItemEvent, ItemId, ItemOutcome, ItemStart, Origin, PreviousContent, TurnId,
 };
 
-use serde::{Deserialize, Serialize};
-
 use crate::projection::{ItemView, is_computed, unified_diff};
-use crate::thread::host_call::HostCall;
 use crate::thread::journal::{FileChange, Journal};
 
 /// A write in progress.
 #[derive(Debug)]
 pub(super) struct FileWrite {
     pub path: String,
-    /// The real path of the file at the time of the decision.
-    pub at: Option<String>,
     pub content: String,
     /// The write's file change; `None` if a tool call already shows the file.
     pub item: Option<ItemId>,
     /// The turn in which the write started.
     pub turn: Option<TurnId>,
-    /// The hash of the content, if it is known.
-    pub hash: Option<BlobId>,
-}
-
-/// A write in progress, without its content: what shows whether it was done.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(super) struct WriteCheck {
-    pub path: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    at: Option<String>,
-    hash: BlobId,
-    bytes: u64,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub item: Option<ItemId>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    turn: Option<TurnId>,
-}
-
-impl WriteCheck {
-    /// Returns the request to the host.
-    pub fn request(&self) -> HostCall {
-        HostCall::CheckWritten {
-            path: self.path.clone(),
-            at: self.at.clone(),
-            hash: self.hash,
-            bytes: self.bytes,
-        }
-    }
-
-    /// Returns the write, if the file has its content.
-    pub fn found(&self, text: String) -> Option<FileWrite> {
-        let is_it = text.len() as u64 == self.bytes && BlobId::of(text.as_bytes()) == self.hash;
-        is_it.then(|| FileWrite {
-            path: self.path.clone(),
-            at: self.at.clone(),
-            content: text,
-            item: self.item,
-            turn: self.turn,
-            hash: Some(self.hash),
-        })
-    }
 }
 
 impl FileWrite {
-    /// Returns what shows later whether the write was done.
-    pub fn check(&self) -> WriteCheck {
-        WriteCheck {
-            path: self.path.clone(),
-            at: self.at.clone(),
-            hash: self.hash.unwrap_or_else(|| BlobId::of(self.content.as_bytes())),
-            bytes: self.content.len() as u64,
-            item: self.item,
-            turn: self.turn,
-        }
-    }
-
     /// Records the write of a file that contained `old` before. It counts as a change of the current turn only if it
     /// started in that turn.
     pub fn complete(self, journal: &mut Journal, old: &PreviousContent, by: Origin) {
@@ -86,7 +27,6 @@ impl FileWrite {
             content,
             item,
             turn,
-            ..
         } = self;
         let replaced = Some(old.replaced());
         let is_recorded = match item {

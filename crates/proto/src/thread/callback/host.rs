@@ -1,11 +1,11 @@
 //! Callbacks of the agent that the host carries out, and their results.
 
-use acpd_model::{BlobId, ErrorCode, EventKind, Failure, HostEvent, ItemId, Origin, RawJson, SessionEvent};
+use acpd_model::{ErrorCode, EventKind, Failure, HostEvent, ItemId, Origin, RawJson, SessionEvent};
 use serde_json::{Value, json};
 
 use super::Callbacks;
 use super::files::{FileWrite, begin_change, fail_change};
-use super::task::{HostTask, Repeatable, TerminalCommand, terminal_id};
+use super::task::{HostTask, TerminalCommand, terminal_id};
 use crate::agent::{Call, TerminalExit, not_found};
 use crate::thread::host_call::{HostCall, HostReply};
 use crate::thread::journal::Journal;
@@ -24,13 +24,14 @@ impl Callbacks {
             // Approvals handle these, not the host.
             Call::Permission { .. } | Call::Elicit { .. } => {}
             Call::ReadFile { path, line, limit } => {
+                self.tasks.insert(call, HostTask::Read { path: path.clone() });
                 let what = HostCall::ReadFile {
                     path,
                     at,
                     line,
                     limit,
                 };
-                self.repeatable(journal, call, what);
+                journal.call_host(call, what);
             }
             Call::WriteFile { path, content } => {
                 let item = begin_change(journal, &path, Origin::Agent);
@@ -52,16 +53,24 @@ impl Callbacks {
                 self.create_terminal(journal, call, command, env, output_byte_limit);
             }
             Call::TerminalOutput { terminal_id } => {
-                self.repeatable(journal, call, HostCall::TerminalOutput { terminal_id })
+                self.other(journal, call, HostCall::TerminalOutput { terminal_id })
             }
             Call::WaitForTerminalExit { terminal_id } => {
-                self.repeatable(journal, call, HostCall::WaitForTerminalExit { terminal_id });
+                self.other(journal, call, HostCall::WaitForTerminalExit { terminal_id });
             }
             Call::KillTerminal { terminal_id } => {
-                self.repeatable(journal, call, HostCall::KillTerminal { terminal_id });
+                let task = HostTask::Kill {
+                    terminal_id: terminal_id.clone(),
+                };
+                self.tasks.insert(call, task);
+                journal.call_host(call, HostCall::KillTerminal { terminal_id });
             }
             Call::ReleaseTerminal { terminal_id } => {
-                self.repeatable(journal, call, HostCall::ReleaseTerminal { terminal_id });
+                let task = HostTask::Release {
+                    terminal_id: terminal_id.clone(),
+                };
+                self.tasks.insert(call, task);
+                journal.call_host(call, HostCall::ReleaseTerminal { terminal_id });
             }
             Call::Extension { method, params } => self.refuse_extension(journal, call, method, params),
         }
@@ -87,10 +96,8 @@ impl Callbacks {
         self.answer(journal, call, result);
     }
 
-    /// Has the host carry out an operation that a later daemon may do again.
-    fn repeatable(&mut self, journal: &mut Journal, call: u64, what: HostCall) {
-        self.tasks
-            .insert(call, HostTask::Again(Repeatable::new(what.clone())));
+    fn other(&mut self, journal: &mut Journal, call: u64, what: HostCall) {
+        self.tasks.insert(call, HostTask::Other);
         journal.call_host(call, what);
     }
 
@@ -106,11 +113,9 @@ impl Callbacks {
     ) {
         let write = FileWrite {
             path: path.clone(),
-            at: at.clone(),
             content: content.clone(),
             item,
             turn: journal.current_turn(),
-            hash: journal.is_exact().then(|| BlobId::of(content.as_bytes())),
         };
         self.tasks.insert(call, HostTask::Write(write));
         journal.call_host(call, HostCall::WriteFile { path, at, content });
@@ -128,71 +133,49 @@ impl Callbacks {
         let Some(task) = self.tasks.remove(&call) else {
             return;
         };
-        match result {
-            Ok(reply) => self.host_did(journal, call, task, reply),
-            Err(failure) if self.is_empty_for(&task, &failure) => {
-                let content = String::new();
-                self.host_did(journal, call, task, HostReply::Read { content });
+        let reply = match result {
+            Ok(reply) => reply,
+            Err(failure) if self.is_empty_for(&task, &failure) => HostReply::Read {
+                content: String::new(),
+            },
+            Err(failure) => {
+                let method = task.recorded_method();
+                match &task {
+                    HostTask::Create(command) => {
+                        self.output_limits.remove(&command.terminal_id);
+                    }
+                    HostTask::Write(write) => {
+                        fail_change(journal, write.item, &write.path, Origin::Daemon);
+                    }
+                    _ => {}
+                }
+                return match method {
+                    Some(method) => self.refuse_and_record(journal, call, method, &failure),
+                    None => self.refuse(journal, call, &failure),
+                };
             }
-            Err(failure) => self.host_failed(journal, call, task, &failure),
-        }
-    }
-
-    fn host_failed(&mut self, journal: &mut Journal, call: u64, task: HostTask, failure: &Failure) {
-        let method = task.recorded_method();
-        match task {
-            HostTask::Create { command, .. } => {
-                self.output_limits.remove(&command.terminal_id);
-            }
-            HostTask::Write(write) => {
-                fail_change(journal, write.item, &write.path, Origin::Daemon);
-            }
-            HostTask::Check(check) => return self.write_unknown(journal, call, &check),
-            HostTask::Find(search) => return self.terminal_missing(journal, call, *search, failure),
-            HostTask::Again(Repeatable { recorded: true, .. }) => return self.refuse(journal, call, failure),
-            _ => {}
-        }
-        match method {
-            Some(method) => self.refuse_and_record(journal, call, method, failure),
-            None => self.refuse(journal, call, failure),
-        }
-    }
-
-    fn host_did(&mut self, journal: &mut Journal, call: u64, task: HostTask, reply: HostReply) {
+        };
+        let nothing = RawJson::trusted("{}");
         let result = match (task, reply) {
-            (HostTask::Again(repeatable), reply) => {
-                return self.host_repeated(journal, call, repeatable, reply);
+            (HostTask::Read { path }, HostReply::Read { content }) => {
+                let bytes = content.len() as u64;
+                journal.emit(
+                    Origin::Agent,
+                    EventKind::Host(HostEvent::FileRead { path, bytes }),
+                    None,
+                );
+                wire::object(move |result| {
+                    result.large("content", &content);
+                })
             }
-            (HostTask::Check(check), reply) => return self.write_checked(journal, call, &check, reply),
-            (HostTask::Find(search), reply) => return self.terminal_found(journal, call, &search, &reply),
             (HostTask::Write(write), HostReply::Written { old }) => {
                 write.complete(journal, &old, Origin::Agent);
-                RawJson::trusted("{}")
+                nothing
             }
-            (HostTask::Create { command, .. }, HostReply::Created) => {
-                return self.created_on_host(journal, call, command);
-            }
-            _ => RawJson::trusted("{}"),
-        };
-        self.answer(journal, call, Ok(result));
-    }
-
-    pub(super) fn created_on_host(&mut self, journal: &mut Journal, call: u64, command: TerminalCommand) {
-        let result = RawJson::from(json!({ "terminalId": command.terminal_id }));
-        self.terminal_created(journal, call, command, Origin::Agent);
-        self.answer(journal, call, Ok(result));
-    }
-
-    /// Answers an operation that can be done again.
-    fn host_repeated(&mut self, journal: &mut Journal, call: u64, repeatable: Repeatable, reply: HostReply) {
-        let Repeatable { what, recorded } = repeatable;
-        let (result, event) = match (&what, reply) {
-            (HostCall::ReadFile { path, .. }, HostReply::Read { content }) => {
-                let (path, bytes) = (path.clone(), content.len() as u64);
-                let result = wire::object(move |result| {
-                    result.large("content", &content);
-                });
-                (result, Some(HostEvent::FileRead { path, bytes }))
+            (HostTask::Create(command), HostReply::Created) => {
+                let result = RawJson::from(json!({ "terminalId": command.terminal_id }));
+                self.terminal_created(journal, call, command, Origin::Agent);
+                result
             }
             (
                 _,
@@ -201,30 +184,24 @@ impl Callbacks {
                     truncated,
                     exit,
                 },
-            ) => {
-                let result = wire::object(move |result| {
-                    result.large("output", &output).put("truncated", &truncated);
-                    result.put("exitStatus", &exit.as_ref().map(exit_json));
-                });
-                (result, None)
+            ) => wire::object(move |result| {
+                result.large("output", &output).put("truncated", &truncated);
+                result.put("exitStatus", &exit.as_ref().map(exit_json));
+            }),
+            (_, HostReply::Exited(exit)) => exit_json(&exit).into(),
+            (HostTask::Kill { terminal_id }, _) => {
+                let kind = EventKind::Host(HostEvent::TerminalKilled { terminal_id });
+                journal.emit(Origin::Agent, kind, None);
+                nothing
             }
-            (_, HostReply::Exited(exit)) => (exit_json(&exit).into(), None),
-            (HostCall::KillTerminal { terminal_id }, _) => {
-                let terminal_id = terminal_id.clone();
-                let event = HostEvent::TerminalKilled { terminal_id };
-                (RawJson::trusted("{}"), Some(event))
+            (HostTask::Release { terminal_id }, _) => {
+                let kind = EventKind::Host(HostEvent::TerminalReleased { terminal_id });
+                journal.emit(Origin::Agent, kind, None);
+                nothing
             }
-            (HostCall::ReleaseTerminal { terminal_id }, _) => {
-                let terminal_id = terminal_id.clone();
-                let event = HostEvent::TerminalReleased { terminal_id };
-                (RawJson::trusted("{}"), Some(event))
-            }
-            _ => (RawJson::trusted("{}"), None),
+            _ => nothing,
         };
-        if let Some(event) = event.filter(|_| !recorded) {
-            journal.emit(Origin::Agent, EventKind::Host(event), None);
-        }
-        self.answer_repeatable(journal, call, result, what);
+        self.answer(journal, call, Ok(result));
     }
 
     /// Returns whether a missing file must read as empty. Some agents treat "no such file" as a failure of the tool
@@ -232,7 +209,7 @@ impl Callbacks {
     fn is_empty_for(&self, task: &HostTask, failure: &Failure) -> bool {
         self.quirks.missing_file_is_empty
             && failure.code == ErrorCode::NotFound
-            && matches!(task, HostTask::Again(repeatable) if matches!(repeatable.what, HostCall::ReadFile { .. }))
+            && matches!(task, HostTask::Read { .. })
     }
 }
 

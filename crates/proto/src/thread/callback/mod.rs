@@ -12,15 +12,9 @@ mod files;
 mod final_output;
 mod host;
 mod lease;
-mod memo;
-mod params;
-mod resume;
-#[cfg(test)]
-mod resume_tests;
 mod task;
 mod terminal_acts;
 mod terminals;
-mod unsent;
 mod user_commands;
 
 use std::collections::BTreeMap;
@@ -34,15 +28,12 @@ use self::final_output::FinalOutputs;
 use self::lease::AttachedEditor;
 use self::task::{HostTask, Responder};
 use self::terminal_acts::TerminalActs;
-use self::unsent::UnsentAnswers;
 use self::user_commands::UserCommand;
-use super::host_call::HostCall;
 use super::journal::Journal;
 use crate::agent::{AgentCommand, Call, Quirks};
 use crate::time::{Deadline, because, earliest};
 use crate::wire::RpcError;
 
-pub(super) use memo::CallbacksMemo;
 pub(super) use terminal_acts::is_terminal_act;
 pub(super) use user_commands::{RUN_COMMAND, is_user_command};
 
@@ -78,8 +69,6 @@ pub(super) struct Callbacks {
     user_commands: BTreeMap<u64, UserCommand>,
     /// What users do to running commands.
     terminal_acts: Option<Box<TerminalActs>>,
-    /// Answers that the agent may not have.
-    unsent: UnsentAnswers,
 }
 
 impl Callbacks {
@@ -92,7 +81,6 @@ impl Callbacks {
     /// Prepares for another process of the agent, which starts its callback numbers again.
     pub fn start_process(&mut self) {
         self.before = self.count;
-        self.unsent = UnsentAnswers::default();
     }
 
     /// Sets the quirks of the agent whose session is open.
@@ -136,7 +124,6 @@ impl Callbacks {
     pub fn is_being_written(&self, change: ItemId) -> bool {
         self.tasks.values().any(|task| match task {
             HostTask::Write(write) => write.item == Some(change),
-            HostTask::Check(check) => check.item == Some(change),
             HostTask::Delegated(delegation) => delegation.item == Some(change),
             _ => false,
         })
@@ -221,9 +208,6 @@ impl Callbacks {
     /// Ends a callback that the agent withdrew. JSON-RPC still requires an answer.
     pub fn withdraw(&mut self, journal: &mut Journal, call: u64) {
         self.withdraw_delegation(journal, call);
-        if let Some(HostTask::Find(search)) = self.tasks.get_mut(&call) {
-            search.withdrawn = true;
-        }
         // Operations that change the host run to their end, and are recorded then.
         if self.tasks.get(&call).is_some_and(|task| !task.changes()) {
             self.tasks.remove(&call);
@@ -244,31 +228,14 @@ impl Callbacks {
 
     /// Answers a callback, unless its process has exited.
     pub fn answer(&mut self, journal: &mut Journal, call: u64, result: Result<RawJson, RpcError>) {
-        self.send_answer(journal, call, result, None);
-    }
-
-    /// Answers with the result of an operation that can be done again.
-    fn answer_repeatable(&mut self, journal: &mut Journal, call: u64, result: RawJson, what: HostCall) {
-        self.send_answer(journal, call, Ok(result), Some(what));
-    }
-
-    fn send_answer(
-        &mut self,
-        journal: &mut Journal,
-        call: u64,
-        result: Result<RawJson, RpcError>,
-        repeatable: Option<HostCall>,
-    ) {
         self.raw_params.remove(&call);
-        let lane = self.lanes.remove(&call);
+        self.lanes.remove(&call);
         if self.is_abandoned(call) {
             return;
         }
         // A lower number belongs to an earlier process.
-        if let Some(number) = call.checked_sub(self.before) {
-            self.unsent.note(journal, (call, lane), &result, repeatable);
-            let answer = AgentCommand::Answer { call: number, result };
-            journal.send_to_agent(answer);
+        if let Some(call) = call.checked_sub(self.before) {
+            journal.send_to_agent(AgentCommand::Answer { call, result });
         }
     }
 
@@ -281,7 +248,6 @@ impl Callbacks {
         let tasks = &self.tasks;
         self.lanes.retain(|call, _| tasks.contains_key(call));
         self.abandoned = self.count;
-        self.unsent = UnsentAnswers::default();
         self.quirks = Quirks::default();
     }
 

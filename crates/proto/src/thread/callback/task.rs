@@ -1,12 +1,9 @@
 //! Calls in progress, with the data that is needed when they end.
 
 use acpd_model::{ItemId, Origin, TurnId};
-use serde::{Deserialize, Serialize};
 
-use super::files::{FileWrite, WriteCheck};
+use super::files::FileWrite;
 use crate::agent::Call;
-use crate::thread::host_call::HostCall;
-use crate::thread::journal::Kept;
 use crate::time::Instant;
 
 /// The side that answers a callback.
@@ -27,27 +24,6 @@ pub(super) struct TerminalCommand {
     pub cwd: String,
 }
 
-impl TerminalCommand {
-    /// Returns the command of a request to the host.
-    pub fn of(what: &HostCall) -> Option<Self> {
-        match what {
-            HostCall::CreateTerminal {
-                terminal_id,
-                command,
-                args,
-                cwd,
-                ..
-            } => Some(Self {
-                terminal_id: terminal_id.clone(),
-                command: command.clone(),
-                args: args.clone(),
-                cwd: cwd.clone(),
-            }),
-            _ => None,
-        }
-    }
-}
-
 /// Returns the daemon's id for the terminal that a callback creates.
 pub(super) fn terminal_id(call: u64) -> String {
     format!("term_{}", call + 1)
@@ -56,18 +32,18 @@ pub(super) fn terminal_id(call: u64) -> String {
 /// A call in progress, with the data that is needed when it ends.
 #[derive(Debug)]
 pub(super) enum HostTask {
-    /// An operation that can be done again: one that changes nothing, or the end of a command.
-    Again(Repeatable),
-    Write(FileWrite),
-    /// A write that an earlier daemon began: the host compares the file with it.
-    Check(WriteCheck),
-    Create {
-        command: TerminalCommand,
-        /// The request to the host, for a memo.
-        kept: Option<Kept>,
+    Read {
+        path: String,
     },
-    /// A command that an earlier daemon was about to start: the host looks for its terminal.
-    Find(Box<TerminalSearch>),
+    Write(FileWrite),
+    Create(TerminalCommand),
+    Kill {
+        terminal_id: String,
+    },
+    Release {
+        terminal_id: String,
+    },
+    Other,
     /// The release of a terminal in an editor, which waits for the last output.
     QueuedRelease(String),
     /// A call that an editor runs.
@@ -79,20 +55,16 @@ impl HostTask {
     pub fn changes(&self) -> bool {
         match self {
             Self::Delegated(delegation) => delegation.changes(),
-            Self::Again(repeatable) => repeatable.ends_command(),
-            _ => !matches!(self, Self::QueuedRelease(_)),
+            _ => !matches!(self, Self::Read { .. } | Self::Other | Self::QueuedRelease(_)),
         }
     }
 
     /// Returns the callback's method, if a failure of it is recorded.
     pub fn recorded_method(&self) -> Option<&'static str> {
         match self {
-            Self::Again(repeatable) => match repeatable.what {
-                HostCall::ReadFile { .. } => Some("fs/read_text_file"),
-                _ => None,
-            },
-            Self::Write(_) | Self::Check(_) => Some("fs/write_text_file"),
-            Self::Create { .. } | Self::Find(_) => Some("terminal/create"),
+            Self::Read { .. } => Some("fs/read_text_file"),
+            Self::Write(_) => Some("fs/write_text_file"),
+            Self::Create(_) => Some("terminal/create"),
             _ => None,
         }
     }
@@ -101,47 +73,8 @@ impl HostTask {
     pub fn outlives_agent(&self) -> bool {
         match self {
             Self::Delegated(delegation) => delegation.outlives_agent(),
-            _ => matches!(
-                self,
-                Self::Write(_) | Self::Check(_) | Self::Create { .. } | Self::Find(_)
-            ),
+            _ => matches!(self, Self::Write(_) | Self::Create(_)),
         }
-    }
-}
-
-/// A command that an earlier daemon was about to start.
-#[derive(Debug)]
-pub(super) struct TerminalSearch {
-    /// The daemon's id for the terminal.
-    pub terminal_id: String,
-    /// The request that creates it; `None` if its content is lost.
-    pub create: Option<HostCall>,
-    /// The request, for a memo.
-    pub kept: Option<Kept>,
-    /// Whether the agent withdrew it, so that it must not start any more.
-    pub withdrawn: bool,
-}
-
-/// An operation of the host that can be done again.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(super) struct Repeatable {
-    pub what: HostCall,
-    /// Whether the log has it already, and only the agent needs the answer once more.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub recorded: bool,
-}
-
-impl Repeatable {
-    pub fn new(what: HostCall) -> Self {
-        let recorded = false;
-        Self { what, recorded }
-    }
-
-    fn ends_command(&self) -> bool {
-        matches!(
-            self.what,
-            HostCall::KillTerminal { .. } | HostCall::ReleaseTerminal { .. }
-        )
     }
 }
 

@@ -15,7 +15,6 @@ use crate::fanout::LiveEnd;
 use crate::projection::ItemView;
 use crate::thread::host_call::{HostCall, TerminalEvent};
 use crate::thread::journal::Journal;
-use crate::thread::kept::keep;
 
 impl Callbacks {
     pub(super) fn create_terminal(
@@ -46,25 +45,25 @@ impl Callbacks {
             })
             .min(TERMINAL_BYTES_MAX)
             .min(self.room_for_output());
-        self.output_limits.insert(terminal_id.clone(), output_bytes);
         let task = TerminalCommand {
             terminal_id: terminal_id.clone(),
             command: command.clone(),
             args: args.clone(),
             cwd: cwd.clone(),
         };
-        let what = HostCall::CreateTerminal {
-            terminal_id,
-            command,
-            args,
-            env,
-            cwd,
-            output_bytes,
-        };
-        let kept = keep(journal, &what);
-        let command = task;
-        self.tasks.insert(call, HostTask::Create { command, kept });
-        journal.call_host(call, what);
+        self.tasks.insert(call, HostTask::Create(task));
+        self.output_limits.insert(terminal_id.clone(), output_bytes);
+        journal.call_host(
+            call,
+            HostCall::CreateTerminal {
+                terminal_id,
+                command,
+                args,
+                env,
+                cwd,
+                output_bytes,
+            },
+        );
     }
 
     /// Returns whether a terminal's command with these arguments is a shell line: for agents that are known to send those.
@@ -95,7 +94,7 @@ impl Callbacks {
         let running = journal.live().items.iter();
         let running = running.filter(|(item, open)| is_terminal(&open.view) && runs(item));
         let creating = self.tasks.values().filter(|task| match task {
-            HostTask::Create { .. } | HostTask::Find(_) => true,
+            HostTask::Create(_) => true,
             HostTask::Delegated(delegation) => delegation.makes.is_some(),
             _ => false,
         });
@@ -176,7 +175,6 @@ impl Callbacks {
         let by = journal.command_origin(item);
         let kind = match event {
             TerminalEvent::Output(text) => return self.terminal_wrote(journal, item, terminal_id, text),
-            TerminalEvent::Lost => return self.close_terminal(journal, item),
             TerminalEvent::Waiting { secret } => {
                 let kind = EventKind::Host(HostEvent::TerminalWaiting {
                     item,

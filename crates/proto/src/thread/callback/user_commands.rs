@@ -25,14 +25,6 @@ pub(in crate::thread) fn is_user_command(call: u64) -> bool {
     call >= USER_CALLS
 }
 
-/// The beginning of the ids of their terminals.
-const TERMINAL_PREFIX: &str = "user_";
-
-/// Returns whether a terminal is one of a user's command.
-pub(super) fn is_users_terminal(terminal_id: &str) -> bool {
-    terminal_id.starts_with(TERMINAL_PREFIX)
-}
-
 /// A running command of a user.
 #[derive(Debug)]
 pub(super) struct UserCommand {
@@ -96,7 +88,7 @@ impl Callbacks {
         turn: TurnId,
     ) -> ItemId {
         let item = journal.next_item();
-        let terminal_id = format!("{TERMINAL_PREFIX}{}", item.0);
+        let terminal_id = format!("user_{}", item.0);
         let cwd = journal.live().spec.session_cwd().to_owned();
         let output_bytes = TERMINAL_BYTES.min(self.room_for_output());
         let start = ItemStart::TerminalCommand {

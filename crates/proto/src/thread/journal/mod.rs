@@ -4,9 +4,6 @@
 //! events, and text that is buffered to be merged. Never: decides what is recorded. It is the only part of a thread
 //! that all others write to.
 
-mod kept;
-mod memo;
-mod recalled;
 mod suggestions;
 mod text;
 mod turn_diff;
@@ -22,8 +19,6 @@ use acpd_model::{
     ThreadEvent, ThreadId, ThreadStatus, TurnId, TurnMarks,
 };
 
-pub(super) use self::kept::{Anchor, Kept};
-pub(super) use self::recalled::RecalledFiles;
 pub(super) use self::turn_files::FileChange;
 use self::turn_files::TurnFiles;
 use super::effect::Effect;
@@ -46,10 +41,6 @@ pub(super) struct Journal {
     live: Live,
     limits: Arc<Limits>,
     now: Now,
-    /// How the times of memos relate to those of this process.
-    anchor: Anchor,
-    /// Whether what is taken contains all that the agent has sent so far.
-    is_exact: bool,
     /// The turn that is being imported from the agent's history.
     importing: Option<TurnId>,
     /// The subagent that new events are about.
@@ -83,8 +74,6 @@ impl Journal {
             live: Live::new(id),
             limits,
             now,
-            anchor: Anchor::at(now),
-            is_exact: false,
             importing: None,
             lane: None,
             single_chunks: false,
@@ -118,25 +107,6 @@ impl Journal {
 
     pub fn set_now(&mut self, now: Now) {
         self.now = now;
-        if self.is_exact {
-            self.anchor.follow(now);
-        }
-    }
-
-    /// Sets whether [`take_events`](Self::take_events) first emits the text that is being merged.
-    pub fn keep_exact(&mut self, exact: bool) {
-        self.is_exact = exact;
-        self.anchor = Anchor::at(self.now);
-    }
-
-    /// Returns whether another process may continue the thread from any events that were taken.
-    pub fn is_exact(&self) -> bool {
-        self.is_exact
-    }
-
-    /// Returns how the times of memos relate to those of this process.
-    pub fn anchor(&self) -> Anchor {
-        self.anchor
     }
 
     /// Returns the turn that new events belong to.
@@ -450,11 +420,6 @@ impl Journal {
         self.push(Effect::Reply { call, result });
     }
 
-    /// Returns the effects that were not polled yet.
-    pub fn effects(&self) -> impl Iterator<Item = &Effect> {
-        self.effects.iter()
-    }
-
     pub fn send_to_agent(&mut self, command: AgentCommand) {
         self.push(Effect::Agent(command));
     }
@@ -467,12 +432,7 @@ impl Journal {
         self.push(Effect::UserHost { call, what });
     }
 
-    /// Moves the new events into `taken`. If they are exact, text that is being merged comes with other events: those are
-    /// then all that the agent has sent. Without other events it waits for its time.
     pub fn take_events(&mut self, taken: &mut Vec<Event>) {
-        if self.is_exact && !self.events.is_empty() {
-            self.flush();
-        }
         self.bytes = 0;
         taken.clear();
         std::mem::swap(&mut self.events, taken);

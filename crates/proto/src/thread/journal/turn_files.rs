@@ -44,25 +44,14 @@ pub(super) struct TurnFiles {
 
 #[derive(Debug)]
 struct Changed {
-    /// The content at the start of the turn. `None` if it was lost with an earlier process: then the diffs of further
-    /// changes follow one another.
-    before: Option<PreviousContent>,
+    before: PreviousContent,
     diff: String,
 }
 
 impl Changed {
-    /// Adds the diff of a further change.
-    fn with(self, diff: &str) -> Self {
-        Self {
-            before: None,
-            diff: self.diff + diff,
-        }
-    }
-
     /// Returns the memory that the file takes, in bytes.
     fn bytes(&self, path: &str) -> usize {
-        let before = self.before.as_ref().and_then(PreviousContent::text);
-        let texts = before.map_or(0, str::len) + self.diff.len();
+        let texts = self.before.text().map_or(0, str::len) + self.diff.len();
         size_of::<(String, Self)>() + path.len() + texts
     }
 }
@@ -71,33 +60,17 @@ impl TurnFiles {
     /// Records a change.
     pub fn note(&mut self, change: &FileChange<'_>) {
         let FileChange { path, old, new, diff } = *change;
+        self.any = true;
         let changed = match self.remove(path) {
-            Some(Changed {
-                before: Some(before), ..
-            }) => Changed {
+            Some(Changed { before, .. }) => Changed {
                 diff: unified_diff(path, &before, new),
-                before: Some(before),
+                before,
             },
-            Some(lost) => lost.with(diff),
             None => Changed {
-                before: Some(old.clone()),
+                before: old.clone(),
                 diff: diff.to_owned(),
             },
         };
-        self.insert(path, changed);
-    }
-
-    /// Records a change of which only the diff is known.
-    pub fn note_diff(&mut self, path: &str, diff: &str) {
-        let changed = self.remove(path).unwrap_or_else(|| Changed {
-            before: None,
-            diff: String::new(),
-        });
-        self.insert(path, changed.with(diff));
-    }
-
-    fn insert(&mut self, path: &str, changed: Changed) {
-        self.any = true;
         let bytes = changed.bytes(path);
         if self.bytes + bytes > TURN_FILES_BYTES {
             self.incomplete = true;

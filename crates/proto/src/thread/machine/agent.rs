@@ -327,7 +327,6 @@ impl Thread {
                 turn,
                 input,
                 client_turn_id,
-                seq: _,
             } => self.steer_answered(call, by, turn, (input, client_turn_id), answer),
             Continuation::Fork { point, at_cursor } => self.fork_answered(call, point, at_cursor, answer),
             Continuation::RollBack(rollback) => self.roll_back_answered(call, *rollback, answer),
@@ -338,7 +337,6 @@ impl Thread {
                 self.session_deleted(call, by, &asked, failed || answer.is_err());
             }
             Continuation::Restore(index) => self.session.restored(&mut self.journal, index, answer),
-            Continuation::Forsaken => self.fork_forsaken(call, answer),
         }
     }
 }

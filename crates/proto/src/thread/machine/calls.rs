@@ -102,12 +102,6 @@ impl Thread {
         }
     }
 
-    /// Forgets the first `count` of all answers to the present process: they are in its journal. The count begins anew with each process
-    /// and when the thread is resumed.
-    pub fn answers_sent(&mut self, count: u64) {
-        self.callbacks.answers_sent(count);
-    }
-
     pub(super) fn call_withdrawn(&mut self, call: u64) {
         let call = self.callbacks.number(call);
         let lane = self.callbacks.lane_of(call);

@@ -223,12 +223,6 @@ impl Thread {
         self.journal.reply(call, Ok(Reply::Fork(Box::new(point))));
     }
 
-    /// Closes the fork of the agent's session that its client can no longer use.
-    pub(super) fn fork_forsaken(&mut self, call: u64, answer: Result<RawJson, Failure>) {
-        // Whether it would have served does not matter any more.
-        let _closed = self.forked_session(call, None, answer);
-    }
-
     /// Returns the fork of the agent's session, closed for now, if it has the conversation and can be opened again. At a cursor, `forgets`
     /// says whether another process could not open it, and why there is none is recorded.
     pub(super) fn forked_session(

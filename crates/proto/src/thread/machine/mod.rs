@@ -11,7 +11,6 @@ mod import;
 mod lifecycle;
 mod plans;
 mod queue;
-mod resume;
 mod steer;
 mod subagents;
 mod turns;
@@ -29,12 +28,11 @@ use super::effect::{Deletion, Effect, Waiter};
 use super::input::{AccessDenied, Input};
 use super::journal::Journal;
 use super::message::Messages;
-use super::recalled::Recalled;
-use super::session::{Session, reset_directory, session_start};
+use super::session::{Session, reset_directory};
 use super::subagents::Subagents;
 use super::tool_call::ToolCalls;
 use super::turn::{TurnResult, Turns};
-use crate::agent::{AgentEvent, Start};
+use crate::agent::AgentEvent;
 use crate::projection::{DIRECTORY_GONE, Live};
 use crate::time::{Deadline, Instant, Now, because};
 
@@ -51,8 +49,6 @@ pub struct Thread {
     /// Whether a notice since the thread's start says that it has too many plans.
     says_plans_dropped: bool,
     subagents: Subagents,
-    /// What was read for the memo that the thread is about to continue with. Boxed, because that is rare.
-    recalled: Option<Box<Recalled>>,
 }
 
 impl Thread {
@@ -68,7 +64,6 @@ impl Thread {
             turns: Turns::default(),
             says_plans_dropped: false,
             subagents: Subagents::default(),
-            recalled: None,
         }
     }
 
@@ -319,11 +314,6 @@ impl Thread {
     pub fn session_directory_gone(&mut self, now: Now) -> String {
         self.journal.set_now(now);
         reset_directory(&mut self.journal)
-    }
-
-    /// Returns how the session of an agent that runs already was opened, as far as the thread knows.
-    pub fn session_start(&self) -> Start {
-        session_start(&self.journal)
     }
 
     /// Records that the agent was denied a path.

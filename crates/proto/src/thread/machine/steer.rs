@@ -31,7 +31,6 @@ impl Thread {
         };
         let kind = EventKind::Turn(TurnEvent::SteerRequested { input: input.clone() });
         self.journal.emit_in(Some(turn), by.clone(), kind, None);
-        self.turns.note_input(&self.journal);
         self.messages.expect_echo(&input);
         let request = AgentRequest::Steer {
             prompt: input.clone(),
@@ -41,7 +40,6 @@ impl Thread {
             turn,
             input,
             client_turn_id,
-            seq: self.live().last_seq,
         };
         self.request_agent(call, by, request, Some(continuation));
     }

@@ -142,9 +142,6 @@ impl Thread {
             None => {}
             Some(Err(failure)) => self.settle(TurnResult::failed(&failure.message), &Origin::Daemon),
             Some(Ok(mut prompt)) => {
-                if let Some(primer) = &primer {
-                    self.turns.note_primer(&mut self.journal, primer);
-                }
                 prompt.blocks.splice(0..0, primer);
                 self.messages.expect_echo(&prompt.blocks);
                 self.session.record_activity(&self.journal);

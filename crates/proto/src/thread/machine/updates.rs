@@ -219,14 +219,10 @@ impl Thread {
                 .filter(|(_, open)| open.event.kind.item() == Some(tool))
                 .map(|(number, _)| *number)
                 .collect();
-            let ends_questions = !about.is_empty();
             for number in about {
                 self.settle_request(Origin::Daemon, number, &Outcome::Cancelled);
             }
             self.tool_calls.fail(&mut self.journal, tool);
-            if ends_questions {
-                self.journal.note_status();
-            }
         }
     }
 

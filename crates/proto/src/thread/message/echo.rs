@@ -8,10 +8,9 @@ use std::collections::VecDeque;
 
 use acpd_model::json::read_with;
 use acpd_model::{BlobId, MessageType, RawJson};
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
 use crate::agent::{Chunk, ChunkContent};
-use crate::thread::kept::is_default;
 use crate::wire::Text;
 
 /// Bytes of the prompts of one turn that are kept to recognize the agent's echo of them.
@@ -26,7 +25,6 @@ pub(super) struct Echo {
     at: usize,
     /// Digests of other blocks.
     others: Vec<BlobId>,
-    has_taken_others: bool,
     /// The size of all fields, in bytes.
     bytes: usize,
     /// Whether the agent has repeated part of the prompt.
@@ -34,32 +32,6 @@ pub(super) struct Echo {
     /// Chunks of a text block whose rest is missing. They may still be a message.
     partial: String,
     /// The message id of these chunks.
-    message_id: Option<String>,
-    /// The inputs that were sent in this turn, and how many of them were no longer expected at some point.
-    inputs: usize,
-    given_up: usize,
-    /// The texts that were repeated.
-    repeated: usize,
-}
-
-/// What of the inputs of a turn is still expected.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub(super) struct EchoMemo {
-    #[serde(skip_serializing_if = "is_default")]
-    inputs: usize,
-    #[serde(skip_serializing_if = "is_default")]
-    given_up: usize,
-    #[serde(skip_serializing_if = "is_default")]
-    repeated: usize,
-    #[serde(skip_serializing_if = "is_default")]
-    at: usize,
-    /// The digests of other blocks, if one was repeated.
-    #[serde(skip_serializing_if = "is_default")]
-    others: Option<Vec<BlobId>>,
-    #[serde(skip_serializing_if = "is_default")]
-    begun: bool,
-    #[serde(skip_serializing_if = "is_default")]
     message_id: Option<String>,
 }
 
@@ -126,7 +98,6 @@ fn name_of(block: &RawJson) -> BlobId {
 impl Echo {
     /// Adds blocks that are sent to the agent. Blocks above the limit are shown if the agent repeats them.
     pub fn expect(&mut self, blocks: &[RawJson]) {
-        self.inputs += 1;
         for block in blocks {
             match text_of(block) {
                 Some(text) => {
@@ -167,7 +138,6 @@ impl Echo {
 
     fn take_other(&mut self, name: BlobId) -> bool {
         let found = self.others.iter().position(|known| *known == name);
-        self.has_taken_others |= found.is_some();
         found.map(|at| self.others.swap_remove(at)).is_some()
     }
 
@@ -182,7 +152,6 @@ impl Echo {
             return false;
         };
         self.texts.drain(..block);
-        self.repeated += block;
         self.at = at;
         if at == 0 {
             self.partial.clear();
@@ -216,63 +185,12 @@ impl Echo {
         }
     }
 
-    /// Expects no more repetitions of what was sent so far in this turn. Returns what was expected.
-    pub fn give_up(&mut self) -> Self {
-        let inputs = self.inputs;
-        std::mem::replace(
-            self,
-            Self {
-                inputs,
-                given_up: inputs,
-                ..Self::default()
-            },
-        )
-    }
-
-    /// Returns what the inputs of the turn do not say.
-    pub fn memo(&self) -> EchoMemo {
-        EchoMemo {
-            inputs: self.inputs,
-            given_up: self.given_up,
-            repeated: self.repeated,
-            at: self.at,
-            others: self.has_taken_others.then(|| self.others.clone()),
-            begun: self.begun,
-            message_id: self.message_id.clone().filter(|_| !self.partial.is_empty()),
-        }
-    }
-
-    /// Continues with what was expected of these inputs, which were sent in the turn so far.
-    pub fn resume<'i>(memo: EchoMemo, inputs: impl Iterator<Item = &'i [RawJson]>) -> Self {
-        let mut echo = Self::default();
-        for input in inputs.take(memo.inputs).skip(memo.given_up) {
-            echo.expect(input);
-        }
-        echo.texts.drain(..memo.repeated.min(echo.texts.len()));
-        let first = echo.texts.front().map_or("", String::as_str);
-        let at = first.floor_char_boundary(memo.at);
-        echo.partial = first[..at].to_owned();
-        if let Some(others) = memo.others {
-            echo.has_taken_others = true;
-            echo.others = others;
-        }
-        Self {
-            at,
-            begun: memo.begun,
-            message_id: memo.message_id,
-            inputs: memo.inputs,
-            given_up: memo.given_up,
-            repeated: memo.repeated,
-            ..echo
-        }
-    }
-
     /// Returns the part of an incomplete repetition as a chunk, and expects no more repetitions.
     pub fn take_partial(&mut self) -> Option<Chunk> {
         if self.partial.is_empty() {
             return None;
         }
-        let echo = self.give_up();
+        let echo = std::mem::take(self);
         Some(Chunk {
             role: MessageType::UserMessage,
             message_id: echo.message_id,

@@ -6,10 +6,8 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use acpd_model::{BlobId, MessageType, TurnId};
-use serde::{Deserialize, Serialize};
 
-use super::said::{Said, is_unsaid, unsaid};
-use crate::thread::kept::is_default;
+use super::said::Said;
 
 /// Ended messages that more text can belong to.
 const ENDED: usize = 64;
@@ -24,37 +22,15 @@ const RANDOM_BYTES: usize = 16;
 const RANDOM_DIGITS: usize = 4;
 
 /// An ended message.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Debug)]
 pub(super) struct EndedMessage {
     pub turn: TurnId,
     pub role: MessageType,
     pub message_id: String,
     /// Whether an earlier message had its id, so that editors have another one for it.
-    #[serde(default, skip_serializing_if = "is_default")]
     pub repeats_id: bool,
     /// What it says; `None` if it has more than text.
-    #[serde(default = "unsaid", skip_serializing_if = "is_unsaid")]
     pub said: Option<Said>,
-}
-
-/// The ended messages that a memo contains.
-const KEPT: usize = 8;
-
-/// Bytes of their ids.
-const KEPT_BYTES: usize = 1024;
-
-/// The last ended messages, and whether the ids of the process tell them apart. The turns of the first ids are left out: there
-/// may be many, and the last messages are enough to trust no id that comes again.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub(super) struct EndedMemo {
-    #[serde(skip_serializing_if = "is_default")]
-    last: Vec<EndedMessage>,
-    #[serde(skip_serializing_if = "is_default")]
-    are_unique: bool,
-    #[serde(skip_serializing_if = "is_default")]
-    are_repeated: bool,
 }
 
 /// The ended messages of the agent's process, oldest first.
@@ -122,35 +98,6 @@ impl EndedMessages {
     pub fn take(&mut self, role: MessageType, message_id: &str) -> Option<EndedMessage> {
         let at = self.find(role, message_id)?;
         self.last.remove(at)
-    }
-
-    /// Returns what a memo contains of the messages: the last ones.
-    pub fn memo(&self) -> EndedMemo {
-        let mut bytes = 0;
-        let newest = self.last.iter().rev().take(KEPT).take_while(|ended| {
-            bytes += ended.message_id.len();
-            bytes <= KEPT_BYTES
-        });
-        let mut last: Vec<EndedMessage> = newest.cloned().collect();
-        last.reverse();
-        EndedMemo {
-            last,
-            are_unique: self.are_unique,
-            are_repeated: self.are_repeated,
-        }
-    }
-
-    /// Continues with the messages of a memo.
-    pub fn resume(memo: EndedMemo) -> Self {
-        let known = memo.last.iter().take(KEPT);
-        Self {
-            first: known
-                .map(|ended| (digest(ended.role, &ended.message_id), ended.turn))
-                .collect(),
-            last: memo.last.into_iter().take(KEPT).collect(),
-            are_unique: memo.are_unique,
-            are_repeated: memo.are_repeated,
-        }
     }
 
     fn find(&self, role: MessageType, message_id: &str) -> Option<usize> {

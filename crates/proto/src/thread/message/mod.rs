@@ -7,7 +7,6 @@
 mod echo;
 mod ended;
 mod long;
-pub(super) mod memo;
 mod said;
 
 use std::collections::BTreeMap;
@@ -248,7 +247,7 @@ impl Messages {
         }
         self.end_partial_echo(journal, quirks);
         if users {
-            self.echo.give_up();
+            self.echo = Echo::default();
         }
         false
     }

@@ -3,7 +3,7 @@
 
 use acpd_model::event::{ChosenOption, Level, ThreadForked};
 use acpd_model::limits::AGENT_STATE_BYTES;
-use acpd_model::{ErrorCode, EventKind, Failure, Origin, RawJson, Seq, SessionEvent, TurnId};
+use acpd_model::{ErrorCode, EventKind, Failure, Origin, RawJson, SessionEvent, TurnId};
 
 use super::{AgentState, Session};
 use crate::agent::{AgentCommand, AgentRequest, ConfigValue};
@@ -15,13 +15,13 @@ use crate::wire::RpcError;
 /// A request for the agent and the client that sent it.
 #[derive(Debug)]
 pub(super) struct PendingAgentRequest {
-    pub by: Origin,
-    pub request: AgentRequest,
+    by: Origin,
+    request: AgentRequest,
     /// Whether a client has set the mode or the model as an option.
-    pub as_option: bool,
+    as_option: bool,
     /// Whether the request was sent to the agent.
-    pub sent: bool,
-    pub then: Option<Continuation>,
+    sent: bool,
+    then: Option<Continuation>,
 }
 
 impl PendingAgentRequest {
@@ -30,7 +30,7 @@ impl PendingAgentRequest {
     }
 
     /// Returns whether the request sets a mode, a model or an option.
-    pub(super) fn is_setting(&self) -> bool {
+    fn is_setting(&self) -> bool {
         matches!(
             self.request,
             AgentRequest::SetMode { .. }
@@ -57,8 +57,6 @@ pub(in crate::thread) enum Continuation {
         turn: TurnId,
         input: Vec<RawJson>,
         client_turn_id: Option<String>,
-        /// The event that has the input.
-        seq: Seq,
     },
     /// A fork of the thread.
     Fork {
@@ -80,8 +78,6 @@ pub(in crate::thread) enum Continuation {
     DefaultMode { wanted: String, current: String },
     /// The start of a process that is set to what a user chose before: the choice with this index.
     Restore(usize),
-    /// Nothing: the client that wanted a fork of the session is gone.
-    Forsaken,
 }
 
 /// A rollback for which the agent forks its session.
@@ -186,7 +182,6 @@ impl Session {
                 _ => return None,
             };
             let call = self.next_request(ready)?;
-            self.note_ask(call);
             let pending = self.requests.get_mut(&call)?;
             pending.sent = true;
             let request = pending.request.clone();

@@ -7,7 +7,6 @@
 use acpd_model::event::{ChosenOption, Level};
 use acpd_model::text::shorten;
 use acpd_model::{EventKind, Failure, Origin, RawJson, SessionEvent};
-use serde::{Deserialize, Serialize};
 
 use super::Session;
 use super::agent_requests::{Continuation, check_known, list_as_result};
@@ -16,7 +15,7 @@ use crate::projection::{Choices, Live, SessionState, current_value, has_options,
 use crate::thread::journal::Journal;
 
 /// The first number of the requests that set choices again. Commands of clients have smaller numbers.
-pub(super) const FIRST_REQUEST: u64 = 1 << 63;
+const FIRST_REQUEST: u64 = 1 << 63;
 
 /// How often choices are set before the process counts as set. What an agent offers, and the values of some of its options, may
 /// depend on others.
@@ -29,8 +28,7 @@ const WORDS: usize = 200;
 const REASON: usize = 1_000;
 
 /// The choices that a process is being set to.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
+#[derive(Debug, Default)]
 pub(super) struct Restoration {
     /// All choices, in the order in which they are set.
     wanted: Vec<Wanted>,
@@ -39,8 +37,7 @@ pub(super) struct Restoration {
 }
 
 /// A choice of a user, and what the process has of it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Debug)]
 struct Wanted {
     /// The request that sets it.
     request: AgentRequest,
@@ -51,8 +48,7 @@ struct Wanted {
     is_said: bool,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Debug)]
 enum State {
     /// The process has another value, or has not reported one.
     Open,
@@ -247,12 +243,7 @@ impl Session {
         let Some(wanted) = self.restoration.wanted.get_mut(index) else {
             return;
         };
-        // No client receives the agent's own error of a request that it has not made.
-        let without_cause = |failure| Failure {
-            agent_error: None,
-            ..failure
-        };
-        wanted.state = match answer.map_err(without_cause) {
+        wanted.state = match answer {
             Ok(answer) => wanted.answered(&answer),
             Err(failure) if check_known(journal, &wanted.request).is_err() => State::NotOffered(failure),
             Err(failure) => State::Refused(failure),
@@ -286,14 +277,6 @@ impl Session {
                 self.report_lost(journal);
             }
         }
-    }
-
-    /// Returns the choices that the process is still being set to, or may offer later.
-    pub(super) fn open_restoration(&self) -> Restoration {
-        if self.restoration.wanted.is_empty() {
-            return Restoration::default();
-        }
-        self.restoration.clone()
     }
 
     /// Requests no choices any more: a user has just set something.

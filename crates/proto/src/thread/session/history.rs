@@ -34,26 +34,6 @@ pub(super) struct History {
 pub(in crate::thread) struct HistoryPending;
 
 impl History {
-    /// Returns whether the conversation could not be read, and whether the agent still has to know it. `None` while it is being
-    /// collected for a prompt.
-    pub fn memo(&self) -> Option<(bool, bool)> {
-        match self.state {
-            HistoryState::Unrequested => Some((false, self.due)),
-            HistoryState::Failed => Some((true, self.due)),
-            HistoryState::Requested(_) | HistoryState::Collected(..) => None,
-        }
-    }
-
-    /// Continues with what [`memo`](Self::memo) has returned.
-    pub fn resume((failed, due): (bool, bool)) -> Self {
-        let state = if failed {
-            HistoryState::Failed
-        } else {
-            HistoryState::Unrequested
-        };
-        Self { state, due }
-    }
-
     /// Discards the collected conversation, because the next process needs a newer one.
     pub fn forget(&mut self) {
         self.state = HistoryState::Unrequested;

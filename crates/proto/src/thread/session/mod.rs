@@ -9,16 +9,15 @@ mod decides;
 mod default_mode;
 mod history;
 mod import;
-mod memo;
 mod params;
 mod resume;
-mod start;
 mod watchdog;
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use acpd_model::event::{Binding, Level};
-use acpd_model::{ErrorCode, EventKind, Failure, Origin, Seq, SessionEvent};
+use acpd_model::{ErrorCode, EventKind, Failure, Origin, SessionEvent};
 
 use self::agent_requests::PendingAgentRequest;
 use self::choices::{Restoration, chosen_options};
@@ -33,7 +32,8 @@ use super::input::AgentExit;
 use super::journal::Journal;
 use super::reply::Reply;
 use crate::agent::{
-    AgentCommand, AgentRequest, Capabilities, ConfigValue, ElicitationModes, Opened, Quirks, Start,
+    AcpVersion, AgentCommand, AgentNames, AgentRequest, Capabilities, ConfigValue, ElicitationModes, Opened,
+    PromptSource, Quirks, Start,
 };
 use crate::projection::SessionState;
 use crate::time::Instant;
@@ -43,9 +43,7 @@ pub(super) use choices::adopt_choices;
 pub(super) use decides::note_unasked;
 pub(super) use history::history_fidelity;
 pub(super) use import::{ImportedTurn, NewHistory, compare};
-pub(super) use memo::SessionMemo;
 pub(super) use params::{name_linked_directories, reset_directory};
-pub(super) use start::session_start;
 
 /// The state of the agent's process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -77,8 +75,6 @@ pub(super) enum Wake {
 #[derive(Debug, Default)]
 pub(super) struct Session {
     agent: AgentState,
-    /// The event that bound the thread to the open session.
-    bound: Seq,
     capabilities: Option<Capabilities>,
     /// The quirks of the last process that opened the session. What it sends after it was asked to stop still has them.
     quirks: Quirks,
@@ -96,8 +92,6 @@ pub(super) struct Session {
     ready_waiters: Vec<u64>,
     /// Requests of clients for the agent, other than turns, by the number of their command.
     requests: BTreeMap<u64, PendingAgentRequest>,
-    /// The number after the highest one of a client's request that this process of the agent may still answer.
-    next_ask: u64,
     history: History,
     resume: ResumeAttempts,
     /// The conversation that the agent replays.
@@ -247,29 +241,43 @@ impl Session {
             return Wake::Nothing;
         }
         self.agent = AgentState::Starting;
-        self.next_ask = 0;
         self.is_orphaned = false;
         self.quirks = Quirks::default();
         self.reopen_requested = false;
         let wakers = std::mem::take(&mut self.wakers);
         let start = Start {
+            names: Box::new(AgentNames::from(&*live.spec.agent)),
+            cwd: live.spec.session_cwd().to_owned(),
+            additional_directories: live.spec.additional_directories.clone(),
+            mcp_servers: live.spec.session_mcp_servers(),
+            meta: live.spec.session_meta().cloned(),
+            members: live.spec.session_members(),
+            system_prompt: live.spec.session_system_prompt().cloned(),
+            prompt_source: PromptSource::default(),
             config_options: self
                 .initial_options
                 .iter()
                 .cloned()
                 .chain(chosen_options(live))
                 .collect(),
+            pending_session: false,
+            bound: live.bound,
+            earlier_session: live.summary.session_id.clone(),
+            is_copy: live.is_copy,
             foreign: !live.bound
                 && live.summary.session_id.is_some()
                 && live.summary.session_id == live.spec.session_id,
             leave_out: self.resume.broken.clone(),
+            patience: Duration::from_secs(journal.limits().agent_start_secs),
+            quirks: Quirks::default(),
+            mode: None,
+            acp: AcpVersion::default(),
             // Without an editor, any client may answer later. Beside one, the client counts that requested the start.
             elicitation: editors
                 .into_iter()
                 .chain(self.creator)
                 .reduce(ElicitationModes::or)
                 .map_or(ElicitationModes::ALL, |shown| shown.or(wakers)),
-            ..session_start(journal)
         };
         journal.push(Effect::StartAgent(start));
         Wake::Started
@@ -307,7 +315,6 @@ impl Session {
             protocol,
         });
         journal.emit_in(None, Origin::Agent, kind, None);
-        self.bound = journal.live().last_seq;
         if forgotten {
             journal.notice(
                 Level::Warning,
@@ -443,11 +450,10 @@ impl Session {
     }
 
     /// Closes a forked session: the process of the new thread opens it again.
-    pub fn close_copy(&mut self, journal: &mut Journal, ask: u64, session_id: String) {
+    pub fn close_copy(&self, journal: &mut Journal, ask: u64, session_id: String) {
         let closes = self.capabilities.as_ref().is_some_and(|c| c.close);
         if closes && self.is_ready() {
             let request = AgentRequest::CloseSession { session_id };
-            self.note_ask(ask);
             journal.send_to_agent(AgentCommand::Request { ask, request });
         }
     }

@@ -5,15 +5,10 @@ use std::time::Duration;
 
 use acpd_model::event::Level;
 use acpd_model::limits::{RESTART_MILLIS, RESTART_MILLIS_MAX};
-use acpd_model::{EventKind, Limits, Millis, Origin, TurnEvent, TurnId};
-use serde::{Deserialize, Serialize};
+use acpd_model::{EventKind, Limits, Origin, TurnEvent, TurnId};
 
 use crate::thread::journal::Journal;
-use crate::thread::kept::is_default;
 use crate::time::Instant;
-
-/// The accuracy of the last progress in a memo.
-const ACTIVE_MILLIS: Millis = 10_000;
 
 /// The health of the agent's process.
 #[derive(Debug, Default)]
@@ -32,54 +27,7 @@ pub(super) struct Watchdog {
     restart_wanted: bool,
 }
 
-/// What is known of the agent's process that works.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub(super) struct WatchdogMemo {
-    /// When the agent last made progress, not earlier than it did.
-    #[serde(skip_serializing_if = "is_default")]
-    active: Millis,
-    #[serde(skip_serializing_if = "is_default")]
-    silence: Option<String>,
-    #[serde(skip_serializing_if = "is_default")]
-    slowed_in: Option<TurnId>,
-    #[serde(skip_serializing_if = "is_default")]
-    failures: u32,
-}
-
 impl Watchdog {
-    /// Returns what is known of the process. The time of its last progress matters only while it has a prompt.
-    pub fn memo(&self, journal: &Journal) -> WatchdogMemo {
-        let active = journal.anchor().wall(self.last_activity);
-        WatchdogMemo {
-            // In steps, so that a memo does not change with each line.
-            active: match journal.live().turn {
-                Some(_) => active
-                    .saturating_add(ACTIVE_MILLIS - 1)
-                    .div_euclid(ACTIVE_MILLIS)
-                    .saturating_mul(ACTIVE_MILLIS),
-                None => 0,
-            },
-            silence: self.silence.clone(),
-            slowed_in: self.slowed_in,
-            failures: self.failures,
-        }
-    }
-
-    /// Continues to watch the process. One that has been silent for too long, while no daemon was there to hear it, is heard first.
-    pub fn resume(journal: &Journal, memo: WatchdogMemo) -> Self {
-        let limit = Duration::from_secs(journal.limits().agent_silence_secs);
-        let millis = Millis::try_from(limit.as_millis()).unwrap_or(Millis::MAX);
-        let silent_at = journal.deadline_of(memo.active.saturating_add(millis));
-        Self {
-            last_activity: silent_at.saturating_sub(limit),
-            silence: memo.silence,
-            slowed_in: memo.slowed_in,
-            failures: memo.failures,
-            ..Self::default()
-        }
-    }
-
     pub fn record_activity(&mut self, now: Instant) {
         self.last_activity = now;
     }

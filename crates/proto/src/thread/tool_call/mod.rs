@@ -3,7 +3,6 @@
 //! In: the agent's reports about its tool calls, answers to permission requests about them. Out: events, and the tool
 //! calls that exceed a limit. Owns: the state of the tool calls beyond their events. Never: settles a request.
 
-pub(super) mod memo;
 mod unreported;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,7 +12,6 @@ use acpd_model::event::Level;
 use acpd_model::item::ToolStatus;
 use acpd_model::limits::{OPEN_FILE_CHANGES, OPEN_TOOL_BYTES, OPEN_TOOL_CALLS};
 use acpd_model::{EventKind, ItemEnd, ItemEvent, ItemId, ItemOutcome, ItemStart, Origin, RawJson};
-use serde::{Deserialize, Serialize};
 
 use super::journal::{FileChange, Journal};
 use crate::agent::ToolUpdate;
@@ -21,32 +19,6 @@ use crate::projection::{FileDiff, ItemView, unified_diff};
 
 /// Protocol violations of an agent that are recorded in one turn.
 const VIOLATIONS: usize = 64;
-
-/// A protocol violation of an agent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-enum Violation {
-    OpenedTwice,
-    StatusSetBack,
-    TooManyCalls,
-    TooManyBytes,
-    TooManyFiles,
-    ForeignSession,
-}
-
-impl Violation {
-    /// Returns what the agent did. It continues the sentence "The agent …".
-    fn words(self) -> &'static str {
-        match self {
-            Self::OpenedTwice => "opened the same tool call twice",
-            Self::StatusSetBack => "set the status of a tool call back",
-            Self::TooManyCalls => "left more tool calls open than are followed: the oldest are ended",
-            Self::TooManyBytes => "said more of its open tool calls than is held: the oldest are ended",
-            Self::TooManyFiles => "shows more files than clients are notified about one by one",
-            Self::ForeignSession => "reported on a session that is not this thread's",
-        }
-    }
-}
 
 /// The effect of an update on its tool call.
 pub(super) enum ToolOutcome {
@@ -72,7 +44,7 @@ pub(super) struct ToolCalls {
     /// The last update of each open tool call, as a hash.
     last_updates: BTreeMap<ItemId, u64>,
     /// The agent's protocol violations in this turn.
-    violations: BTreeSet<(Option<ItemId>, Violation)>,
+    violations: BTreeSet<(Option<ItemId>, &'static str)>,
 }
 
 impl ToolCalls {
@@ -94,10 +66,10 @@ impl ToolCalls {
                 }
                 let before = tool_status(journal, known.item);
                 if tool.opens && !asked {
-                    self.violation(journal, Some(known.item), Violation::OpenedTwice);
+                    self.violation(journal, Some(known.item), "opened the same tool call twice");
                 }
                 if !asked && tool.status.is_some_and(|new| new < before) {
-                    self.violation(journal, Some(known.item), Violation::StatusSetBack);
+                    self.violation(journal, Some(known.item), "set the status of a tool call back");
                 }
                 let status = tool.status.map_or(before, |new| new.max(before));
                 let item = known.item;
@@ -155,7 +127,11 @@ impl ToolCalls {
             return;
         }
         if let Some(oldest) = oldest_tool(journal, None) {
-            self.violation(journal, None, Violation::TooManyCalls);
+            self.violation(
+                journal,
+                None,
+                "left more tool calls open than are followed: the oldest are ended",
+            );
             self.complete_tool(journal, oldest, ItemOutcome::Failed);
         }
     }
@@ -168,7 +144,11 @@ impl ToolCalls {
         }
         let mut tools = journal.live().items.tools().iter().copied();
         let oldest = oldest_tool(journal, next).or_else(|| tools.find(|tool| Some(*tool) != next))?;
-        self.violation(journal, None, Violation::TooManyBytes);
+        self.violation(
+            journal,
+            None,
+            "said more of its open tool calls than is held: the oldest are ended",
+        );
         Some(oldest)
     }
 
@@ -183,9 +163,8 @@ impl ToolCalls {
     }
 
     /// Records a protocol violation of the agent, once for each item, so that clients do not see the data as valid.
-    fn violation(&mut self, journal: &mut Journal, item: Option<ItemId>, what: Violation) {
+    fn violation(&mut self, journal: &mut Journal, item: Option<ItemId>, what: &'static str) {
         if self.violations.len() < VIOLATIONS && self.violations.insert((item, what)) {
-            let what = what.words();
             let message = match item {
                 Some(item) => format!("The agent {what} ({item})."),
                 None => format!("The agent {what}."),
@@ -197,7 +176,7 @@ impl ToolCalls {
     /// Records an update of a session that does not belong to this thread; it changes nothing here.
     pub fn foreign_update(&mut self, journal: &mut Journal, params: Option<RawJson>) {
         journal.emit_unshown(params, None);
-        self.violation(journal, None, Violation::ForeignSession);
+        self.violation(journal, None, "reported on a session that is not this thread's");
     }
 
     /// Applies the consequences of a tool call's change: the files it touches, and its end.
@@ -233,7 +212,11 @@ impl ToolCalls {
         let known: BTreeSet<String> = known.map(|(_, path)| path.to_owned()).collect();
         for path in paths {
             if journal.live().items.count_files() >= OPEN_FILE_CHANGES {
-                return self.violation(journal, Some(tool), Violation::TooManyFiles);
+                return self.violation(
+                    journal,
+                    Some(tool),
+                    "shows more files than clients are notified about one by one",
+                );
             }
             if !known.contains(&path) {
                 let item = journal.next_item();

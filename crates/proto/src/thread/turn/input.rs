@@ -6,7 +6,7 @@ use serde::Deserialize;
 use crate::agent::{Capabilities, SkillBlocks};
 
 /// A prompt that was not sent to the agent yet.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(in crate::thread) struct UnsentPrompt {
     /// ACP content blocks.
     pub blocks: Vec<RawJson>,

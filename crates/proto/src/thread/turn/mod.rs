@@ -4,7 +4,6 @@
 //! state of the running turn that its events do not contain. Never: starts an agent, or ends items.
 
 mod input;
-pub(super) mod memo;
 mod result;
 
 use std::num::NonZeroU64;
@@ -13,7 +12,7 @@ use std::time::Duration;
 use acpd_model::event::{DiffSize, PlanEvents, TurnStatus};
 use acpd_model::{ErrorCode, EventKind, Failure, Millis, Origin, RawJson, Seq, TurnEvent, TurnId};
 
-use super::journal::{Journal, Kept};
+use super::journal::Journal;
 use super::reply::TurnView;
 use crate::agent::{AgentCommand, Capabilities};
 use crate::projection::{Interrupter, Live, latest_steps};
@@ -66,19 +65,6 @@ struct CutOff {
     until: Instant,
 }
 
-/// What was given to the running turn. Its events have the rest.
-#[derive(Debug)]
-struct Given {
-    /// The first event of the turn.
-    first: Seq,
-    /// The last event with input for the turn.
-    last: Seq,
-    /// `_meta` of the prompt. Kept only for an agent that outlives this process.
-    meta: Option<Kept>,
-    /// The block that was sent before the prompt. Kept in the same case.
-    primer: Option<Kept>,
-}
-
 /// The turns of a thread.
 #[derive(Debug, Default)]
 pub(super) struct Turns {
@@ -89,8 +75,6 @@ pub(super) struct Turns {
     cancel_deadline: Option<Instant>,
     /// The last turn, while its rest may come.
     cut_off: Option<CutOff>,
-    /// What was given to the running turn. Boxed, because an idle thread has none.
-    given: Option<Box<Given>>,
 }
 
 impl Turns {
@@ -133,39 +117,9 @@ impl Turns {
             imported: false,
         });
         journal.emit_in(Some(turn), by.clone(), kind, None);
-        self.note_begun(journal);
         journal.note_status();
         journal.add_user_message(turn, by, &prompt.blocks, None);
-        self.note_input(journal);
-        if let Some(given) = self.given.as_mut().filter(|_| journal.is_exact()) {
-            given.meta = prompt.meta.as_ref().map(|meta| journal.keep(meta));
-        }
         self.prompt = Some(prompt);
-    }
-
-    /// Notes that the last event begins a turn.
-    fn note_begun(&mut self, journal: &Journal) {
-        let first = journal.live().last_seq;
-        self.given = Some(Box::new(Given {
-            first,
-            last: first,
-            meta: None,
-            primer: None,
-        }));
-    }
-
-    /// Notes that the events so far have input for the running turn.
-    pub fn note_input(&mut self, journal: &Journal) {
-        if let Some(given) = &mut self.given {
-            given.last = journal.live().last_seq;
-        }
-    }
-
-    /// Notes the block that is sent before the prompt of the running turn.
-    pub fn note_primer(&mut self, journal: &mut Journal, primer: &RawJson) {
-        if let Some(given) = self.given.as_mut().filter(|_| journal.is_exact()) {
-            given.primer = Some(journal.keep(primer));
-        }
     }
 
     /// Starts a turn for commands of users. The agent has no part in it.
@@ -175,7 +129,6 @@ impl Turns {
             imported: false,
         });
         journal.emit_in(Some(turn), by, kind, None);
-        self.note_begun(journal);
         journal.note_status();
         self.work = Work::Commands;
     }
@@ -192,7 +145,6 @@ impl Turns {
             imported: false,
         });
         journal.emit_in(Some(turn), Origin::Agent, kind, None);
-        self.note_begun(journal);
         journal.note_status();
         self.work = Work::Unprompted {
             until: tail_end(journal),
@@ -314,18 +266,6 @@ impl Turns {
         });
     }
 
-    /// Sends the prompt that the agent may not have received again.
-    pub fn send_again(&self, journal: &mut Journal, turn: TurnId, prompt: UnsentPrompt) {
-        let UnsentPrompt { blocks, meta } = prompt;
-        if self.is_prompted_for(turn) {
-            journal.send_to_agent(AgentCommand::Prompt {
-                turn,
-                prompt: blocks,
-                meta,
-            });
-        }
-    }
-
     /// Handles the response to a prompt. Returns whether that prompt was pending.
     pub fn prompt_ended(&mut self, turn: TurnId) -> bool {
         let had = self.is_prompted_for(turn);
@@ -373,7 +313,6 @@ impl Turns {
     pub fn end(&mut self) {
         self.cancel_deadline = None;
         self.prompt = None;
-        self.given = None;
         if !self.is_prompted() {
             self.work = Work::Nothing;
         }

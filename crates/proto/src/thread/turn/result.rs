@@ -4,23 +4,18 @@ use acpd_model::event::TurnStatus;
 use acpd_model::limits::{AGENT_ID_BYTES, AGENT_TEXT_BYTES};
 use acpd_model::text::clip;
 use acpd_model::{ItemOutcome, RawJson};
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
 use crate::wire::RpcError;
 
 /// The result of a turn, before it is recorded.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Debug)]
 pub(in crate::thread) struct TurnResult {
     pub status: TurnStatus,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop_reason: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<RawJson>,
     /// The agent's whole response, if the stop reason and the usage would not rebuild it; or the agent's error.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub raw: Option<RawJson>,
 }
 

@@ -227,13 +227,14 @@ fn editors_without_notices_receive_errors_as_text() {
         s.ask_session(simple, "session/load", r#","cwd":"/workspace","mcpServers":[]"#);
         let (of_able, of_simple) = (s.count(able), s.count(simple));
         s.then(|scene| {
+            let now = scene.now;
             let denied = AccessDenied {
                 code: "sandboxDenied",
                 message: "/x was denied".to_owned(),
                 advice: "add it to \"read\"".to_owned(),
                 folder: None,
             };
-            scene.act(|thread, now| thread.access_denied(denied.clone(), now));
+            scene.thread.access_denied(denied, now);
             scene.settle();
         });
         let update = |s: &Stage, who: usize, at: usize| s.editors[who].got[at]["params"]["update"].clone();

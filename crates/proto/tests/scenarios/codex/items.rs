@@ -427,7 +427,7 @@ fn a_failed_command_has_no_exit_code_but_the_agents() {
         scene.interrupt();
         scene.stops_with("cancelled");
     });
-    for scene in [&interrupted, &killed] {
+    for scene in [interrupted, killed] {
         assert_eq!(commands(&scene.log), [expected("never", "failed", Value::Null)]);
     }
 }

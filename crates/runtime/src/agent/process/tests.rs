@@ -71,8 +71,8 @@ fn size_of_future<A, B, C, D, F>(_: fn(A, B, C, D) -> F) -> usize {
 #[test]
 fn an_idle_agent_needs_little_memory() {
     let sizes = [
-        ("the task", size_of_future(Actor::run), 1_288),
-        ("the actor", size_of::<Actor>(), 1_392),
+        ("the task", size_of_future(Actor::run), 1_280),
+        ("the actor", size_of::<Actor>(), 1_344),
     ];
     for (name, size, limit) in sizes {
         assert!(size <= limit, "{name} has {size} bytes (limit {limit})");
@@ -91,7 +91,7 @@ async fn exit_reason(mut handle: AgentHandle) -> String {
         loop {
             match handle.receive().await.expect("its end is told") {
                 AgentMessage::Exited(exit) => break exit.reason,
-                AgentMessage::Events(_) | AgentMessage::Placed(_) => {}
+                AgentMessage::Events(_) => {}
             }
         }
     };
@@ -188,7 +188,7 @@ async fn event(handle: &mut AgentHandle, is_it: fn(&AgentEvent) -> bool) {
         loop {
             match handle.receive().await {
                 Some(AgentMessage::Events(events)) if events.iter().any(is_it) => return,
-                Some(AgentMessage::Events(_) | AgentMessage::Placed(_)) => {}
+                Some(AgentMessage::Events(_)) => {}
                 ended => panic!("it ended before: {ended:?}"),
             }
         }

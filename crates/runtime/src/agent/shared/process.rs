@@ -53,7 +53,6 @@ pub(super) fn spawn(
         // It may concern any of the threads.
         stderr: _,
         process,
-        held: _held,
     } = launcher.launch(&program, &slot)?;
     let (joins, joining) = mpsc::channel(SHARED_INBOX);
     let (inbox, said) = mpsc::channel(SHARED_INBOX);
@@ -440,7 +439,7 @@ mod tests {
             loop {
                 match handle.receive().await {
                     Some(AgentMessage::Exited(exit)) => break *exit,
-                    Some(AgentMessage::Events(_) | AgentMessage::Placed(_)) => {}
+                    Some(AgentMessage::Events(_)) => {}
                     None => panic!("the thread is not told"),
                 }
             }

@@ -6,28 +6,24 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use acpd_host::{Hold, Reserved, Sandbox, Workspace};
-use acpd_log::Append;
-use acpd_model::{ErrorCode, Failure, ThreadId, without_content};
+use acpd_host::{Reserved, Sandbox, Workspace};
+use acpd_model::{Failure, ThreadId};
 use acpd_proto::agent::{AcpVersion, PromptSource, Start};
 use acpd_proto::projection::{Chunks, Spec};
 use acpd_proto::thread::{AgentExit, Input};
 
 use crate::agent::config::AgentConfig;
 use crate::agent::mcp;
-use crate::agent::process::{AgentHandle, spawn_held};
+use crate::agent::process::AgentHandle;
 use crate::agent::registry::{Agents, Runnable};
 use crate::agent::running::ProcessUse;
 use crate::agent::sandbox::SandboxState;
 use crate::attachments::Attachments;
-use crate::carry::RowRef;
-use crate::host::callbacks;
+use crate::host::callbacks::{self, Callbacks};
 use crate::host::{Host, blocking, paths};
 use crate::standby::process::Standby;
 use crate::standby::start::start_agent;
-use crate::stored::log_failure;
 use crate::thread::actor::ThreadActor;
-use crate::thread::actor::carrying::Carrying;
 use crate::thread::actor::folder::if_gone;
 
 /// Everything that is needed to start an agent, or a command in its place.
@@ -85,9 +81,6 @@ impl ThreadActor {
         match self.try_start_agent(start).await {
             Ok((handle, using)) => (self.agent, self.using) = (Some(handle), Some(using)),
             Err(failure) => {
-                if let Some(carrying) = &mut self.carrying {
-                    carrying.end();
-                }
                 let gone = AgentExit {
                     reason: failure.message,
                     stderr: failure.detail.unwrap_or_default(),
@@ -111,21 +104,31 @@ impl ThreadActor {
             mut sandbox,
             mut workspace,
         } = self.prepare().await?;
-        self.configure(&mut start, &config).await?;
-        let survives = config.survives();
+        start.quirks = config.quirks;
+        start.mode.clone_from(&config.mode);
+        start.acp = config.acp;
+        if let Some(prompt) = &config.system_prompt
+            && !self.machine.live().spec.has_system_prompt()
+        {
+            start.system_prompt = Some(prompt.to_acp()?);
+            start.prompt_source = PromptSource::Configuration;
+        }
+        // Beside the editors, the other clients that follow the thread now.
+        let followers = self.context.subscribers.elicitation(self.id);
+        start.elicitation = config.offered(start.elicitation.or(followers));
+        if let Some(title) = &config.title {
+            start.names.title.clone_from(title);
+        }
+        start.mcp_servers = mcp::servers(start.mcp_servers, &config.mcp_servers);
+        if config.acp == AcpVersion::Two {
+            let servers = std::mem::take(&mut start.mcp_servers);
+            let (search, cwd) = (config.search_path(), start.cwd.clone());
+            let find = move || Ok(mcp::with_paths(&servers, &search, Path::new(&cwd)));
+            start.mcp_servers = blocking(&*self.context.host, find).await?;
+        }
         let single = config.chunks == Some(Chunks::Single);
         self.machine.set_single_chunks(single);
         let opened = match self.standby.take() {
-            // A process that waited for a thread ends with the daemon. Another one may not be signed in.
-            Some(standby) if survives && !standby.has_signed_in() => {
-                drop(standby);
-                Prepared {
-                    sandbox,
-                    workspace,
-                    ..
-                } = self.prepare().await?;
-                Err(start)
-            }
             Some(standby) => match self.open_standby(standby, &config, sandbox.as_ref(), start).await {
                 Err(start) => {
                     // The sandbox was that of the standby process. A process of the thread's own can read what is attached later.
@@ -142,75 +145,21 @@ impl ThreadActor {
         };
         let mut handle = match opened {
             Ok(handle) => handle,
-            Err(start) if survives => self.start_held(&config, sandbox.clone(), start).await?,
             Err(start) => start_agent(&self.context, &agent, &config, sandbox.clone(), start).await?,
         };
         handle.thread = Some(self.id);
-        let prepared = Prepared {
-            config,
-            sandbox,
+        self.host = Some(Callbacks::new(
+            Arc::clone(&self.context.host),
             workspace,
-        };
-        self.serve_callbacks(prepared, &handle);
+            Box::new(move || config.environment()),
+            sandbox,
+            self.host_tx.clone(),
+            handle.process.budget().clone(),
+            Arc::clone(&self.context.metrics),
+        ));
         let process = Arc::clone(&handle.process);
         let using = self.context.processes.join(process, Some(self.id)).await?;
         Ok((handle, using))
-    }
-
-    /// Starts a process that can outlive the daemon. The log knows the process before it exists, so that none is left behind.
-    async fn start_held(
-        &mut self,
-        config: &AgentConfig,
-        sandbox: Option<Sandbox>,
-        start: Start,
-    ) -> Result<AgentHandle, Failure> {
-        let slot = self.context.processes.start(&start.names.id).await?;
-        let hold = Hold::new();
-        let row = RowRef::of_new(&hold).encode().map_err(|error| {
-            let error = without_content(&error);
-            Failure::new(ErrorCode::Internal, format!("its row cannot be written: {error}"))
-        })?;
-        let stored = self.context.log.store(Append {
-            after: self.stored,
-            cursor: Some(0),
-            memo: Some(&row),
-            ..Append::new(self.id, &[])
-        });
-        stored.await.map_err(|error| log_failure(&error))?;
-        let program = config.program(start.cwd.clone().into(), sandbox);
-        let mut carrying = Box::new(Carrying::begin(hold.clone(), row));
-        let handle = spawn_held(&self.context.launcher(), program, start, slot, hold);
-        carrying.linked(handle.held.clone());
-        self.carrying = Some(carrying);
-        self.machine.keep_exact(true);
-        Ok(handle)
-    }
-
-    /// Adds what the configuration has for the agent's session.
-    pub(super) async fn configure(&mut self, start: &mut Start, config: &AgentConfig) -> Result<(), Failure> {
-        start.quirks = config.quirks;
-        start.mode.clone_from(&config.mode);
-        start.acp = config.acp;
-        if let Some(prompt) = &config.system_prompt
-            && !self.machine.live().spec.has_system_prompt()
-        {
-            start.system_prompt = Some(prompt.to_acp()?);
-            start.prompt_source = PromptSource::Configuration;
-        }
-        // Beside the editors, the other clients that follow the thread now.
-        let followers = self.context.subscribers.elicitation(self.id);
-        start.elicitation = config.offered(start.elicitation.or(followers));
-        if let Some(title) = &config.title {
-            start.names.title.clone_from(title);
-        }
-        start.mcp_servers = mcp::servers(std::mem::take(&mut start.mcp_servers), &config.mcp_servers);
-        if config.acp == AcpVersion::Two {
-            let servers = std::mem::take(&mut start.mcp_servers);
-            let (search, cwd) = (config.search_path(), start.cwd.clone());
-            let find = move || Ok(mcp::with_paths(&servers, &search, Path::new(&cwd)));
-            start.mcp_servers = blocking(&*self.context.host, find).await?;
-        }
-        Ok(())
     }
 
     /// Finds the thread's agent, prepares its sandbox and opens its workspace.

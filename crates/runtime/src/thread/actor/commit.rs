@@ -12,11 +12,9 @@ use tokio::time::Instant;
 use crate::agent::running::Rank;
 use crate::feed::batch::Shown;
 use crate::feed::publisher::Encoded;
-use crate::host::callbacks::Callbacks;
 use crate::host::paths;
 use crate::observe::words;
 use crate::stored::log_failure;
-use crate::thread::actor::carrying::{Carrying, Change};
 use crate::thread::actor::deletion::PendingDeletion;
 use crate::thread::actor::{ThreadActor, from_agent, scene};
 use crate::thread::history::{exchanges_input, history_input};
@@ -30,7 +28,7 @@ impl ThreadActor {
     pub(super) async fn settle(&mut self) -> Result<(), LogError> {
         let mut rounds = HEARING_ROUNDS;
         let mut events = Vec::new();
-        while self.machine.waiting() > 0 || self.is_row_due() {
+        while self.machine.waiting() > 0 {
             self.settle_round(&mut events, rounds > 0).await?;
             rounds = rounds.saturating_sub(1);
         }
@@ -44,30 +42,13 @@ impl ThreadActor {
             using.note(idle, rank, self.context.clock.now().wall);
         }
         self.charge = None;
-        if let Some(carrying) = &mut self.carrying {
-            let in_turn = self.machine.live().turn.is_some();
-            let orphan = carrying.limit_orphan(&self.context.limits.now(), in_turn);
-            if let (Some(orphan), Some(host)) = (orphan, &self.host) {
-                host.limit_orphan(orphan);
-            }
-        }
-        // The machine keeps the other of the two buffers; a quiet thread keeps neither. One whose appends are exact would emit
-        // what it is merging.
-        if self.carrying.is_none() {
-            self.machine.take_events(&mut Vec::new());
-        }
+        // The machine keeps the other of the two buffers; a quiet thread keeps neither.
+        self.machine.take_events(&mut Vec::new());
         Ok(())
     }
 
     async fn settle_round(&mut self, events: &mut Vec<Event>, receives: bool) -> Result<(), LogError> {
         self.machine.take_events(events);
-        if (!events.is_empty() || self.is_row_due())
-            && let Some(carrying) = &mut self.carrying
-        {
-            // What the machine has seen of their output is in these events, or in earlier ones.
-            let terminals = self.host.as_ref().map(Callbacks::holds).unwrap_or_default();
-            carrying.capture(&self.machine, terminals);
-        }
         let effects: Vec<Effect> = std::iter::from_fn(|| self.machine.poll_effect()).collect();
         let blobs = self.machine.take_blobs();
         self.charge_agent(events, &blobs);
@@ -131,7 +112,7 @@ impl ThreadActor {
         shown: &[Shown],
         receives: bool,
     ) -> Result<Encoded, LogError> {
-        if events.is_empty() && !self.is_row_due() {
+        if events.is_empty() {
             return Ok(self.publisher.encode(&self.id_text, events, shown));
         }
         let summary = self.machine.take_summary().cloned();
@@ -148,7 +129,6 @@ impl ThreadActor {
             }
         };
         appended?;
-        self.note_stored(events);
         self.context.metrics.appended(events, begun.elapsed());
         self.observer.observe(scene(&self.context, &self.machine), events);
         self.look_at_failed_calls(events);
@@ -194,42 +174,13 @@ impl ThreadActor {
             ..extract(events)
         };
         let snapshot = self.snapshots.next(self.machine.live());
-        let carrying = self.carrying.as_deref_mut();
-        let Change { cursor, memo } = carrying.map(Carrying::next).unwrap_or_default();
-        let append = Append::new(self.id, events);
         log.store(Append {
-            after: if events.is_empty() {
-                self.stored
-            } else {
-                append.after
-            },
             summary,
             extract: &extract,
             snapshot: snapshot.as_ref(),
             inherits: self.machine.take_inherited(),
-            cursor,
-            memo: memo.as_deref(),
-            ..append
+            ..Append::new(self.id, events)
         })
-    }
-
-    /// Returns whether the log must store something of the agent although there are no events.
-    fn is_row_due(&self) -> bool {
-        self.carrying.as_deref().is_some_and(Carrying::is_due)
-    }
-
-    /// Notes that an append has succeeded.
-    fn note_stored(&mut self, events: &[Event]) {
-        if let Some(last) = events.last() {
-            self.stored = last.seq;
-        }
-        let Some(carrying) = &mut self.carrying else {
-            return;
-        };
-        if carrying.stored() {
-            self.carrying = None;
-            self.machine.keep_exact(false);
-        }
     }
 
     pub(super) fn reply(&mut self, call: u64, result: Result<Reply, Failure>) {
@@ -279,19 +230,8 @@ impl ThreadActor {
         self.observer.callback_began(scene, call, word, at);
     }
 
-    /// Notes a command that is about to be sent to a held agent. A function of its own, so that the thread's task reserves no space
-    /// for the command once more.
-    fn note_sent(&mut self, effect: &Effect) {
-        if let (Effect::Agent(command), Some(carrying)) = (effect, &mut self.carrying)
-            && self.agent.is_some()
-        {
-            carrying.sent(command);
-        }
-    }
-
     async fn carry_out(&mut self, mut effect: Effect) {
         self.observe_effect(&mut effect);
-        self.note_sent(&effect);
         match effect {
             // These were handled before all others.
             Effect::Reply { .. } | Effect::Show { .. } => {}
@@ -308,10 +248,8 @@ impl ThreadActor {
                     self.look_for_directory();
                 }
                 if let Some(agent) = &self.agent {
-                    let charge = match command {
-                        AgentCommand::Answer { .. } => self.charge.take(),
-                        _ => None,
-                    };
+                    let answers = matches!(command, AgentCommand::Answer { .. });
+                    let charge = self.charge.take_if(|_| answers);
                     agent.send_command(command, charge).await;
                 }
             }

@@ -59,11 +59,8 @@ impl ThreadActor {
                         .handle(Input::Host { call, result }, self.context.clock.now());
                 }
             }
-            // A user's command has no files, and ends with the daemon.
-            HostCall::ReadFile { .. }
-            | HostCall::CheckWritten { .. }
-            | HostCall::WriteFile { .. }
-            | HostCall::FindTerminal { .. } => {}
+            // A user's command has no files.
+            HostCall::ReadFile { .. } | HostCall::WriteFile { .. } => {}
         }
     }
 

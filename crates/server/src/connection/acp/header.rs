@@ -21,8 +21,7 @@ pub struct ConnectionHeader {
     /// Whether the earlier connection has opened `thread` already. The thread then only determines the agent.
     pub opened: bool,
     /// Whether the daemon also sends the position of each thread and the name of each prompt: `_acpd/mark` and
-    /// `_acpd/prompt`. A client can resume with them on another connection. It can name a prompt itself, with an `_acpd/prompt` of its own
-    /// right before it, and learns of it even if the connection is lost before the daemon names it.
+    /// `_acpd/prompt`. A client can resume with them on another connection.
     pub marks: bool,
     /// The event of each thread after which `session/resume` continues, if it is not the last one.
     pub after: BTreeMap<ThreadId, Seq>,
@@ -30,8 +29,6 @@ pub struct ConnectionHeader {
     pub early: BTreeSet<ThreadId>,
     /// The turn of the last prompt in each thread whose response of version 2 the editor has. It is in the response.
     pub own: BTreeMap<ThreadId, TurnId>,
-    /// The highest number in the ids of requests of agents that earlier connections of the editor have received.
-    pub calls: u64,
     /// Prompts of a lost connection. Their responses go to this connection once their threads are resumed.
     pub prompts: Vec<LostPrompt>,
 }
@@ -44,7 +41,7 @@ pub struct LostPrompt {
     pub id: RawJson,
     /// The session of the prompt.
     pub thread: ThreadId,
-    /// The prompt's name from `_acpd/prompt`, of the daemon or of the client.
+    /// The prompt's name from `_acpd/prompt`.
     pub name: String,
 }
 

@@ -118,7 +118,6 @@ impl ConnectionSetup {
             after: header.after,
             early: header.early,
             own: header.own,
-            calls: header.calls,
             checkpoints: header.marks,
             offers_v2: self.offers_v2,
             prompts: prompts.collect(),
